@@ -1,0 +1,64 @@
+# Needs Python 3.11+ with venv and pip, and make. Another interpreter: make PYTHON=python3.13 test
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INTERPRETER := $(VENV)/.interpreter-$(notdir $(PYTHON))
+READY := $(VENV)/.ready
+WHEEL := build/wheel
+PIP := -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint format coverage wheel-test bench clean
+
+help: ## say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY) ## create the virtual environment, or bring it up to date
+
+run: $(READY) ## start a node with sample jobs on http://127.0.0.1:8080
+	$(BIN)/tocsin serve --samples
+
+test: $(READY) ## run every test
+	$(BIN)/python -m pytest
+
+lint: $(READY) ## judge style, format, types and the direction of imports
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY) ## put the code into shape
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+coverage: $(READY) ## run every test and list the lines that none of them reached
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage report
+
+wheel-test: $(READY) ## build the wheel and run every test against its installation
+	rm -rf $(WHEEL)
+	$(BIN)/python -m build --outdir $(WHEEL)/dist
+	$(BIN)/python -m venv $(WHEEL)/venv
+	$(WHEEL)/venv/bin/python $(PIP) install -c constraints.txt "$$(ls $(WHEEL)/dist/*.whl)[test]"
+	$(WHEEL)/venv/bin/python -c 'import sys, tocsin; assert tocsin.__file__.startswith(sys.prefix), tocsin.__file__'
+	$(WHEEL)/venv/bin/python -m pytest
+
+bench: $(READY) ## measure
+	$(BIN)/python -m benchmarks
+
+clean: ## remove everything that make has made
+	rm -rf $(VENV) .editable build dist .coverage htmlcov .hypothesis .*_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): $(INTERPRETER) pyproject.toml constraints.txt hatch_build.py src/__init__.py
+	$(BIN)/python $(PIP) install -c constraints.txt -e '.[dev]'
+	@touch $@
+
+# One environment, made anew when another interpreter is asked for.
+$(INTERPRETER):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo 'Tocsin needs Python 3.11 or later; name one with make PYTHON=python3.13' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' \
+	  || { echo 'This Python cannot make a virtual environment; on Debian and Ubuntu: apt install python3-venv' >&2; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
