@@ -1,0 +1,1 @@
+"""The rules: frozen values and pure functions over the standard library alone."""

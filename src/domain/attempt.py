@@ -1,0 +1,193 @@
+"""One try of an execution: what it is given, how it may end, and what follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from .errors import LeaseLost
+from .execution import ExecutionStatus, PastAttempt
+from .job import Backoff, HandlerType
+from .json import Json
+
+RETRY_CAP: Final = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """
+    A claimed execution with all that running and settling it needs.
+
+    (`execution_id`, `attempt`) is the fence of every later write; `started_at` is the store's clock.
+    """
+
+    execution_id: UUID
+    job_id: UUID
+    tenant_id: str
+    job_name: str
+    handler_type: HandlerType
+    handler_name: str
+    payload: Json
+    attempt: int
+    failures: int
+    max_retries: int
+    retry_delay_ms: int
+    backoff: Backoff
+    retry_jitter: float
+    timeout_ms: int
+    lock_timeout_seconds: int
+    scheduled_at: datetime
+    started_at: datetime
+    idempotency_key: str | None = None
+    correlation_id: str | None = None
+    trace_id: str | None = None
+    span_id: str | None = None
+    parent_span_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How an attempt ended, as seen by the node that ran it; `status` is success, failed or timeout."""
+
+    status: ExecutionStatus
+    duration_ms: int
+    result: Json = None
+    error: str | None = None
+    error_type: str | None = None
+    error_stack: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish:
+    """
+    What one attempt leaves in its execution's row, written only while the attempt still holds it.
+
+    `status` is a terminal one, or pending for another attempt at `available_at`, which keeps the slot.
+    `releases_slot` is False while the handler of an ended execution is not really gone.
+    `lease_expires_at`, where set, must still be the row's: a lease renewed meanwhile is not expired.
+    """
+
+    execution_id: UUID
+    attempt: int
+    status: ExecutionStatus
+    completed_at: datetime
+    duration_ms: int
+    failures: int
+    result: Json = None
+    error: str | None = None
+    error_type: str | None = None
+    error_stack: str | None = None
+    available_at: datetime | None = None
+    past_attempt: PastAttempt | None = None
+    releases_slot: bool = True
+    lease_expires_at: datetime | None = None
+
+
+def retry_delay(attempt: Attempt, failures: int, *, chance: float) -> timedelta:
+    """
+    Say how long to wait before the attempt that follows failure number `failures`.
+
+    delay x 2^(n-1) when exponential, capped at one hour; `chance` in 0..1 then adds its part of the
+    jitter, which is a share of the delay (design: job, backoff).
+    """
+    # The smallest delay, 1 ms, passes the cap at 2^22, so the power never grows large.
+    factor = 2 ** min(failures - 1, 22) if attempt.backoff is Backoff.EXPONENTIAL else 1
+    delay = min(timedelta(milliseconds=attempt.retry_delay_ms * factor), RETRY_CAP)
+    return delay * (1 + attempt.retry_jitter * chance)
+
+
+def settle(attempt: Attempt, outcome: Outcome, *, chance: float) -> Finish:
+    """
+    Turn an outcome into what is written: an end, or a wait for another attempt.
+
+    A failure or a time-out is tried again until `max_retries` failures were made up for.
+    """
+    completed_at = attempt.started_at + timedelta(milliseconds=outcome.duration_ms)
+    failed = outcome.status is not ExecutionStatus.SUCCESS
+    finish = Finish(
+        execution_id=attempt.execution_id,
+        attempt=attempt.attempt,
+        status=outcome.status,
+        completed_at=completed_at,
+        duration_ms=outcome.duration_ms,
+        failures=attempt.failures + failed,
+        result=outcome.result,
+        error=outcome.error,
+        error_type=outcome.error_type,
+        error_stack=outcome.error_stack,
+        releases_slot=outcome.status is not ExecutionStatus.TIMEOUT,
+    )
+    if not failed or finish.failures > attempt.max_retries:
+        return finish
+    return replace(
+        finish,
+        status=ExecutionStatus.PENDING,
+        available_at=completed_at + retry_delay(attempt, finish.failures, chance=chance),
+        past_attempt=PastAttempt(
+            attempt=attempt.attempt,
+            started_at=attempt.started_at,
+            ended_at=completed_at,
+            outcome=outcome.status.value,
+            error=outcome.error,
+            error_type=outcome.error_type,
+        ),
+        releases_slot=False,
+    )
+
+
+def hand_back(attempt: Attempt, now: datetime) -> Finish:
+    """Give work back that a drain interrupted: at once available again, and not counted as a failure."""
+    return Finish(
+        execution_id=attempt.execution_id,
+        attempt=attempt.attempt,
+        status=ExecutionStatus.PENDING,
+        completed_at=now,
+        duration_ms=max(0, (now - attempt.started_at) // timedelta(milliseconds=1)),
+        failures=attempt.failures,
+        available_at=now,
+        past_attempt=PastAttempt(
+            attempt=attempt.attempt,
+            started_at=attempt.started_at,
+            ended_at=now,
+            outcome="handed_back",
+        ),
+        releases_slot=False,
+    )
+
+
+def lose(attempt: Attempt, lease_expires_at: datetime, *, chance: float) -> Finish:
+    """
+    Settle an attempt whose lease was seen expired: a failure of type LEASE_LOST, at the lease's end.
+
+    If retries are left the next attempt is available at once: the lease has been the delay.
+    """
+    elapsed = max(0, (lease_expires_at - attempt.started_at) // timedelta(milliseconds=1))
+    outcome = Outcome(
+        status=ExecutionStatus.FAILED,
+        duration_ms=elapsed,
+        error="the node that ran this attempt stopped renewing its lease",
+        error_type=LeaseLost.code,
+    )
+    finish = replace(settle(attempt, outcome, chance=chance), lease_expires_at=lease_expires_at)
+    if finish.past_attempt is None:
+        return finish
+    past = replace(finish.past_attempt, outcome="lease_lost")
+    return replace(finish, available_at=finish.completed_at, past_attempt=past)
+
+
+def refuse(finish: Finish) -> Finish:
+    """Settle a finish whose content a store cannot keep: failed as STORE_REFUSED, with nothing of that content."""
+    return replace(
+        finish,
+        status=ExecutionStatus.FAILED,
+        failures=finish.failures + (finish.status is ExecutionStatus.SUCCESS),
+        result=None,
+        error="the store refused what this attempt left behind",
+        error_type="STORE_REFUSED",
+        error_stack=None,
+        available_at=None,
+        past_attempt=None,
+        releases_slot=finish.releases_slot or finish.status is ExecutionStatus.PENDING,
+    )

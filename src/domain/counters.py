@@ -1,0 +1,77 @@
+"""The numbers of a job that move with its executions, kept in a row of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from .execution import ExecutionStatus, JobExecution
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobCounters:
+    """
+    What a job's executions add up to.
+
+    `executions_count` counts those that ran to an end (success, failed, timeout); durations are of
+    successes. `scheduled_count` counts schedule fires that were not skipped, and is measured against
+    max_executions. `slots_taken` counts executions that hold a slot, `waiting` pending ones without,
+    `live` all that have not ended.
+    """
+
+    executions_count: int = 0
+    success_count: int = 0
+    failure_count: int = 0
+    consecutive_failures: int = 0
+    duration_total_ms: int = 0
+    scheduled_count: int = 0
+    slots_taken: int = 0
+    waiting: int = 0
+    live: int = 0
+
+    @property
+    def avg_duration_ms(self) -> float | None:
+        """Mean duration of the successful executions, in ms; None before the first."""
+        return self.duration_total_ms / self.success_count if self.success_count else None
+
+    def ended(self, status: ExecutionStatus, duration_ms: int) -> JobCounters:
+        """Count one execution that came to an end; its slot is another matter (`released`)."""
+        left = replace(self, live=self.live - 1)
+        match status:
+            case ExecutionStatus.SUCCESS:
+                return replace(
+                    left,
+                    executions_count=self.executions_count + 1,
+                    success_count=self.success_count + 1,
+                    consecutive_failures=0,
+                    duration_total_ms=self.duration_total_ms + duration_ms,
+                )
+            case ExecutionStatus.FAILED | ExecutionStatus.TIMEOUT:
+                return replace(
+                    left,
+                    executions_count=self.executions_count + 1,
+                    failure_count=self.failure_count + 1,
+                    consecutive_failures=self.consecutive_failures + 1,
+                )
+            case _:
+                return left
+
+    def released(self, slots: int) -> JobCounters:
+        """Give back slots whose handlers are really gone."""
+        return replace(self, slots_taken=self.slots_taken - slots)
+
+    def admissible(self, concurrency: int) -> int:
+        """How many waiting executions may be admitted now."""
+        return max(0, min(self.waiting, concurrency - self.slots_taken))
+
+    def admitted(self, executions: int) -> JobCounters:
+        """Move executions from waiting to holding a slot."""
+        return replace(self, waiting=self.waiting - executions, slots_taken=self.slots_taken + executions)
+
+    def withdrawn(self, execution: JobExecution) -> JobCounters:
+        """Take a pending execution out that will not run: out of its slot, or from among the waiting."""
+        return replace(
+            self,
+            live=self.live - 1,
+            slots_taken=self.slots_taken - execution.holds_slot,
+            waiting=self.waiting - (execution.available_at is None),
+        )

@@ -1,0 +1,265 @@
+"""
+The fire: which due nominal times of a job run, which are skipped and why, and what comes next.
+
+Pure: the same job, now and occurrences give the same plan. Misfire and overlap are decided here, in
+one place and in this order, so that they cannot disagree (design: the protocol, fire).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import Final
+from uuid import UUID
+
+from .counters import JobCounters
+from .execution import ExecutionStatus, JobExecution, Origin, SkipReason
+from .job import JobDefinition, JobStatus, MisfirePolicy, OverlapPolicy, ScheduledJob
+from .occurrences import Occurrence, OccurrenceSource
+from .plan import NewId, Plan, conclude, versioned
+
+MAX_STEPS: Final = 1000
+"""Nominal times that one plan may account for; the rest stays due for the next."""
+
+BEFORE: Final = timedelta(microseconds=1)
+"""What turns \"later than\" into \"not before\": the step of every clock here."""
+
+
+def upcoming(job: ScheduledJob, after: datetime, source: OccurrenceSource) -> Iterator[Occurrence]:
+    """
+    Give the nominal times later than `after` and than every one recorded, within the job's bounds.
+
+    start_date and end_date are inclusive, max_executions counts what was already made.
+    """
+    limit = job.definition.max_executions
+    left = None if limit is None else max(0, limit - job.counters.scheduled_count)
+    return itertools.islice(_between_dates(job, after, source), left)
+
+
+def next_fire(job: ScheduledJob, after: datetime, source: OccurrenceSource) -> datetime | None:
+    """Find the first of the `upcoming` nominal times; None when nothing is left."""
+    return next((occurrence.at for occurrence in upcoming(job, after, source)), None)
+
+
+def fire(job: ScheduledJob, now: datetime, source: OccurrenceSource, new_id: NewId) -> Plan:
+    """
+    Account for the nominal times that are due, `MAX_STEPS` at most.
+
+    The job's next_run is then the first one not accounted for: in the past if more are due.
+    """
+    if job.status is not JobStatus.ACTIVE or job.next_run is None or job.next_run > now:
+        return Plan(job=job)
+    late = now - timedelta(seconds=job.definition.misfire_grace_seconds)
+    due, following = _due(job, job.next_run, now, source)
+    missed = [at for at in due if at < late]
+    on_time = due[len(missed) :]
+    rescued = _rescued(job, now, missed, on_time[0] if on_time else following)
+    account = _Account(job=job, now=now, new_id=new_id)
+    account.skip(missed[: len(missed) - len(rescued)], SkipReason.MISFIRE)
+    for at in rescued:
+        account.catch_up(at)
+    for at in on_time:
+        account.run(at)
+    plan = account.closed(following)
+    concluded = conclude(plan.job, ExecutionStatus.SKIPPED, now)
+    return versioned(job, replace(plan, job=concluded), now, by=None, reason="nothing left to fire")
+
+
+def catch_up(job: ScheduledJob, now: datetime, source: OccurrenceSource, new_id: NewId) -> Plan:
+    """Account for everything that is due, however much: what every change to a job does first."""
+    plan = fire(job, now, source, new_id)
+    executions = list(plan.executions)
+    while plan.job.status is JobStatus.ACTIVE and plan.job.next_run is not None and plan.job.next_run <= now:
+        plan = fire(plan.job, now, source, new_id)
+        for row in plan.executions:
+            _append(executions, row)
+    return replace(plan, executions=tuple(executions))
+
+
+def _between_dates(job: ScheduledJob, after: datetime, source: OccurrenceSource) -> Iterator[Occurrence]:
+    definition = job.definition
+    floor = max(after, job.last_nominal) if job.last_nominal else after
+    if definition.start_date:
+        floor = max(floor, definition.start_date - BEFORE)
+    while (occurrence := source.after(floor)) is not None:
+        if definition.end_date and occurrence.at > definition.end_date:
+            return
+        yield occurrence
+        floor = occurrence.at
+
+
+def _due(
+    job: ScheduledJob, next_run: datetime, now: datetime, source: OccurrenceSource
+) -> tuple[list[datetime], datetime | None]:
+    """List what this plan accounts for, and the first nominal time that it leaves to the next."""
+    definition = job.definition
+    due: list[datetime] = []
+    following: datetime | None = None
+    for at in itertools.chain([next_run], (later.at for later in _between_dates(job, next_run, source))):
+        if at > now or len(due) == MAX_STEPS:
+            following = at
+            break
+        due.append(at)
+    grace = timedelta(seconds=definition.misfire_grace_seconds)
+    if following is None or following >= now - grace or definition.misfire_policy is not MisfirePolicy.RUN_ALL:
+        return due, following
+    # Which late ones are the newest shows only where they end, so the tail waits for the next plan.
+    kept = len(due) - definition.max_catchup
+    return due[:kept], due[kept]
+
+
+def _rescued(job: ScheduledJob, now: datetime, missed: list[datetime], successor: datetime | None) -> list[datetime]:
+    """Choose which late nominal times still run, knowing the first that follows them; none beyond the window does."""
+    definition = job.definition
+    grace = timedelta(seconds=definition.misfire_grace_seconds)
+    match definition.misfire_policy:
+        case MisfirePolicy.RUN_ONCE if successor is None or successor > now:
+            most = 1
+        case MisfirePolicy.RUN_ALL if successor is None or successor >= now - grace:
+            most = definition.max_catchup
+        case _:
+            most = 0
+    oldest = now - timedelta(seconds=definition.catchup_window_seconds)
+    return [at for at in missed[max(0, len(missed) - most) :] if at >= oldest]
+
+
+def _append(rows: list[JobExecution], row: JobExecution) -> None:
+    """Add a row, or stretch the last one over it: neighbours skipped for the same reason are one row."""
+    last = rows[-1] if rows else None
+    if last is None or row.skip_reason is None or last.skip_reason is not row.skip_reason:
+        rows.append(row)
+        return
+    count = (last.covers_count or 0) + (row.covers_count or 0)
+    rows[-1] = replace(last, covers_until=row.covers_until, covers_count=count)
+
+
+class _Account:
+    """The rows of one plan while they are being decided; once max_executions are made, it takes no more."""
+
+    def __init__(self, *, job: ScheduledJob, now: datetime, new_id: NewId) -> None:
+        self._job = job
+        self._now = now
+        self._new_id = new_id
+        self._executions: list[JobExecution] = []
+        self._counters = job.counters
+        self._last_run = job.last_run
+        self._last_nominal = job.last_nominal
+
+    def run(self, at: datetime) -> None:
+        """Fire on time: what happens when all slots are taken is the overlap policy's to say."""
+        is_free = self._counters.slots_taken < self._job.definition.concurrency
+        match self._job.definition.overlap_policy:
+            case OverlapPolicy.SKIP if not is_free:
+                self.skip([at], SkipReason.OVERLAP)
+            case OverlapPolicy.QUEUE_ONE if not is_free and self._counters.waiting:
+                self.skip([at], SkipReason.OVERLAP)
+            case _:
+                self._add(at)
+
+    def catch_up(self, at: datetime) -> None:
+        """Fire late: run_all queues whatever the overlap policy, run_once fires as if on time."""
+        if self._job.definition.misfire_policy is MisfirePolicy.RUN_ALL:
+            self._add(at)
+        else:
+            self.run(at)
+
+    def skip(self, times: Sequence[datetime], reason: SkipReason) -> None:
+        """Record that nominal times do not run, in one row."""
+        if not times or self._is_full:
+            return
+        skipped = replace(
+            self._new_execution(times[0], Slot.AWAITED),
+            status=ExecutionStatus.SKIPPED,
+            skip_reason=reason,
+            covers_until=times[-1],
+            covers_count=len(times),
+            completed_at=self._now,
+        )
+        _append(self._executions, skipped)
+        self._last_nominal = times[-1]
+
+    def closed(self, following: datetime | None) -> Plan:
+        """Give the plan: the job as these rows leave it, to fire next at `following` unless it made all it may."""
+        next_run = None if self._is_full else following
+        job = replace(
+            self._job,
+            next_run=next_run,
+            last_run=self._last_run,
+            last_nominal=self._last_nominal,
+            exhausted=next_run is None,
+            counters=self._counters,
+        )
+        return Plan(job=job, executions=tuple(self._executions))
+
+    @property
+    def _is_full(self) -> bool:
+        limit = self._job.definition.max_executions
+        return limit is not None and self._counters.scheduled_count >= limit
+
+    def _add(self, at: datetime) -> None:
+        if self._is_full:
+            return
+        slot = slot_for(self._job.definition, self._counters)
+        self._executions.append(self._new_execution(at, slot))
+        counters = counted(self._counters, slot)
+        self._counters = replace(counters, scheduled_count=counters.scheduled_count + 1)
+        self._last_run = self._last_nominal = at
+
+    def _new_execution(self, at: datetime, slot: Slot) -> JobExecution:
+        return new_execution(self._job, at, now=self._now, execution_id=self._new_id(self._now), slot=slot)
+
+
+class Slot(Enum):
+    """How a new execution stands to its job's slots: it holds one, waits for one, or needs none (`allow_all`)."""
+
+    HELD = "held"
+    AWAITED = "awaited"
+    UNNEEDED = "unneeded"
+
+
+def slot_for(definition: JobDefinition, counters: JobCounters) -> Slot:
+    """Admit a new execution if a slot is free and nobody waits for it already (design: the protocol, admit)."""
+    if definition.overlap_policy is OverlapPolicy.ALLOW_ALL:
+        return Slot.UNNEEDED
+    is_free = counters.slots_taken < definition.concurrency and not counters.waiting
+    return Slot.HELD if is_free else Slot.AWAITED
+
+
+def counted(counters: JobCounters, slot: Slot) -> JobCounters:
+    """Count a new execution."""
+    return replace(
+        counters,
+        live=counters.live + 1,
+        slots_taken=counters.slots_taken + (slot is Slot.HELD),
+        waiting=counters.waiting + (slot is Slot.AWAITED),
+    )
+
+
+def new_execution(
+    job: ScheduledJob, scheduled_at: datetime, *, now: datetime, execution_id: UUID, slot: Slot = Slot.AWAITED
+) -> JobExecution:
+    """
+    Make the pending record of one fire of `job` by its schedule.
+
+    What need not wait is available and counts as dispatched from now: the sweeper repeats a dispatch that
+    a crash swallowed.
+    """
+    admitted_at = None if slot is Slot.AWAITED else now
+    return JobExecution(
+        id=execution_id,
+        job_id=job.id,
+        job_version=job.version,
+        tenant_id=job.tenant_id,
+        status=ExecutionStatus.PENDING,
+        origin=Origin.SCHEDULE,
+        scheduled_at=scheduled_at,
+        created_at=now,
+        priority=job.definition.priority,
+        max_retries=job.definition.max_retries,
+        available_at=admitted_at,
+        dispatched_at=admitted_at,
+        holds_slot=slot is Slot.HELD,
+    )

@@ -1,0 +1,170 @@
+"""The nominal times of a schedule, one after another, on the line of instants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final, Protocol, assert_never
+from zoneinfo import ZoneInfo
+
+from .schedule import Cron, Interval, Once, Schedule
+from .wall_times import FIRST_YEAR, LAST_YEAR, WallTimes
+from .zones import Seam, instant_of, seam_at
+
+EARLIEST: Final = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC)
+LATEST: Final = datetime(LAST_YEAR, 12, 31, tzinfo=UTC)
+
+_SECOND: Final = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occurrence:
+    """One nominal time, aware UTC; the note says in words what a clock change did to it."""
+
+    at: datetime
+    note: str | None = None
+
+
+class OccurrenceSource(Protocol):
+    """The nominal times of one schedule within 1970 to 2199, strictly increasing."""
+
+    def after(self, instant: datetime) -> Occurrence | None:
+        """Give the first nominal time strictly later than an aware instant, or None when there is no more."""
+
+
+def occurrences(
+    schedule: Schedule, *, anchor: datetime, zone: ZoneInfo, walls: Callable[[Cron], WallTimes]
+) -> OccurrenceSource:
+    """
+    Turn a schedule into its nominal times.
+
+    `anchor` is what intervals count from, `zone` and `walls` (a Calendar's `wall_times`) are what crons need.
+
+    Raises:
+        InvalidSchedule: the cron cannot be read, or never matches.
+
+    """
+    match schedule:
+        case Cron(follows_real_time=True):
+            return RealTimeOccurrences(walls(schedule), zone)
+        case Cron():
+            return FixedTimeOccurrences(walls(schedule), zone)
+        case Interval(every=every):
+            return IntervalOccurrences(anchor, every)
+        case Once(at=at):
+            return OnceOccurrences(at)
+        case _:
+            assert_never(schedule)
+
+
+class FixedTimeOccurrences:
+    """
+    A cron that names times of day: each wall time stands for one instant, whatever the clocks do.
+
+    In a gap that is the first instant after it, in an overlap the first of the two. Wall times
+    that meet on one instant are one nominal time.
+    """
+
+    def __init__(self, walls: WallTimes, zone: ZoneInfo) -> None:
+        self._walls = walls
+        self._zone = zone
+
+    def after(self, instant: datetime) -> Occurrence | None:
+        """Give the first nominal time strictly later than the instant."""
+        if instant >= LATEST:
+            return None
+        local = max(instant, EARLIEST).astimezone(self._zone)
+        wall = datetime.combine(local.date(), local.time())
+        repeated = seam_at(wall, self._zone) if local.fold else None
+        # Every wall time of an overlap had its instant in the first pass.
+        found = self._walls.after(repeated.end - _SECOND if repeated else wall)
+        return None if found is None else self._occurrence(found)
+
+    def _occurrence(self, wall: datetime) -> Occurrence:
+        seam = seam_at(wall, self._zone)
+        if seam is None:
+            return Occurrence(at=instant_of(wall, self._zone))
+        if not seam.is_gap:
+            note = f"{_clock(wall)} comes twice on {wall:%Y-%m-%d} in {self._zone}; runs at the first"
+            return Occurrence(at=instant_of(wall, self._zone), note=note)
+        return Occurrence(at=instant_of(seam.end, self._zone), note=self._shifted(wall, seam))
+
+    def _shifted(self, wall: datetime, gap: Seam) -> str:
+        day = "" if gap.end.date() == wall.date() else f"{gap.end:%Y-%m-%d} "
+        following = self._walls.after(wall)
+        others = following is not None and following <= gap.end
+        return (
+            f"{_clock(wall)} does not exist on {wall:%Y-%m-%d} in {self._zone}; "
+            f"runs at {day}{_clock(gap.end)}{', as one with the times up to then' if others else ''}"
+        )
+
+
+class RealTimeOccurrences:
+    """
+    A cron whose minute or hour starts with `*`: it keeps pace with real time, as Vixie cron has it.
+
+    The wall times of a gap never come, those of an overlap come in both passes.
+    """
+
+    def __init__(self, walls: WallTimes, zone: ZoneInfo) -> None:
+        self._walls = walls
+        self._zone = zone
+
+    def after(self, instant: datetime) -> Occurrence | None:
+        """Give the first nominal time strictly later than the instant."""
+        if instant >= LATEST:
+            return None
+        local = max(instant, EARLIEST).astimezone(self._zone)
+        wall = datetime.combine(local.date(), local.time())
+        found, fold = self._existing_after(wall), local.fold
+        overlap = seam_at(wall, self._zone)
+        if overlap and fold == 0 and (found is None or found >= overlap.end):
+            found, fold = self._existing_after(overlap.start - _SECOND), 1
+        if found is None:
+            return None
+        same_pass = overlap is not None and found < overlap.end
+        return self._occurrence(found.replace(fold=fold) if same_pass else found)
+
+    def _existing_after(self, wall: datetime) -> datetime | None:
+        found = self._walls.after(wall)
+        while found is not None and (seam := seam_at(found, self._zone)) is not None and seam.is_gap:
+            found = self._walls.after(seam.end - _SECOND)
+        return found
+
+    def _occurrence(self, wall: datetime) -> Occurrence:
+        if seam_at(wall, self._zone) is None:
+            return Occurrence(at=instant_of(wall, self._zone))
+        which = "second" if wall.fold else "first"
+        note = f"{_clock(wall)} comes twice on {wall:%Y-%m-%d} in {self._zone}; this is the {which}"
+        return Occurrence(at=instant_of(wall, self._zone), note=note)
+
+
+class IntervalOccurrences:
+    """The anchor and every whole number of steps after it, so that nothing drifts."""
+
+    def __init__(self, anchor: datetime, every: timedelta) -> None:
+        self._anchor = anchor.astimezone(UTC)
+        self._every = every
+
+    def after(self, instant: datetime) -> Occurrence | None:
+        """Give the first nominal time strictly later than the instant."""
+        if instant >= LATEST:
+            return None
+        steps = max((instant - self._anchor) // self._every + 1, 0)
+        return Occurrence(at=self._anchor + steps * self._every)
+
+
+class OnceOccurrences:
+    """A single instant."""
+
+    def __init__(self, at: datetime) -> None:
+        self._at = at
+
+    def after(self, instant: datetime) -> Occurrence | None:
+        """Give the instant while it is still to come."""
+        return Occurrence(at=self._at) if self._at > instant else None
+
+
+def _clock(wall: datetime) -> str:
+    return f"{wall:%H:%M:%S}" if wall.second else f"{wall:%H:%M}"

@@ -1,0 +1,115 @@
+"""What one transaction does to a job: its next state, its new executions, and the recorded change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeAlias
+from uuid import UUID
+
+from .definition import document
+from .execution import ExecutionStatus, JobExecution
+from .job import JobDefinition, JobStatus, JobType, ScheduledJob
+from .json import Json
+
+NewId: TypeAlias = Callable[[datetime], UUID]
+"""Makes a UUIDv7 for an instant; ids made later sort later."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobChange:
+    """One version of a job: who changed what, when; `before` is None for the first."""
+
+    job_id: UUID
+    tenant_id: str
+    version: int
+    changed_at: datetime
+    changed_by: str | None
+    reason: str
+    before: Json
+    after: Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """
+    The outcome of a pure decision about one job, written by a store in the transaction that asked for it.
+
+    `executions` are new rows. `cancels_open` also ends every pending and running execution of the job
+    as cancelled. `change` is set when the definition or the status is another than before.
+    """
+
+    job: ScheduledJob
+    executions: tuple[JobExecution, ...] = ()
+    cancels_open: bool = False
+    change: JobChange | None = None
+
+
+def versioned(before: ScheduledJob, plan: Plan, now: datetime, *, by: str | None, reason: str) -> Plan:
+    """
+    Give the plan's job its next version, with its record, if definition, status or deletion changed.
+
+    A plan that was versioned on its way here is one change all the same, or none if it came back to `before`.
+    """
+    if _is_same(before, plan.job):
+        job = replace(plan.job, version=before.version, updated_at=before.updated_at) if plan.change else plan.job
+        return replace(plan, job=job, change=None)
+    job = replace(plan.job, version=before.version + 1, updated_at=now)
+    change = JobChange(
+        job_id=job.id,
+        tenant_id=job.tenant_id,
+        version=job.version,
+        changed_at=now,
+        changed_by=by,
+        reason=reason,
+        before=recorded(before),
+        after=recorded(job),
+    )
+    return replace(plan, job=job, change=change)
+
+
+def _is_same(before: ScheduledJob, after: ScheduledJob) -> bool:
+    if (before.status, before.deleted_at) != (after.status, after.deleted_at):
+        return False
+    # As Python values True equals 1 and 1 equals 1.0; as documents they differ.
+    return before.definition is after.definition or _text(before.definition) == _text(after.definition)
+
+
+def _text(definition: JobDefinition) -> str:
+    return json.dumps(document(definition), sort_keys=True)
+
+
+def first_version(job: ScheduledJob) -> JobChange:
+    """Record a job's creation."""
+    return JobChange(
+        job_id=job.id,
+        tenant_id=job.tenant_id,
+        version=job.version,
+        changed_at=job.created_at,
+        changed_by=job.created_by,
+        reason="created",
+        before=None,
+        after=recorded(job),
+    )
+
+
+def recorded(job: ScheduledJob) -> Json:
+    """Write what a version records: the whole definition, the status and whether the job is deleted."""
+    return {"definition": document(job.definition), "status": job.status.value, "deleted": job.deleted_at is not None}
+
+
+def conclude(job: ScheduledJob, last: ExecutionStatus | None, now: datetime) -> ScheduledJob:
+    """
+    End a job that has nothing left to fire once its last execution, which ended as `last`, has ended.
+
+    A one_time job without success ends as failed, every other as completed (design: job). A paused
+    one_time job without success waits, because only an active job may fail.
+    """
+    if not job.exhausted or job.counters.live or job.status not in {JobStatus.ACTIVE, JobStatus.PAUSED}:
+        return job
+    succeeded = job.definition.type is not JobType.ONE_TIME or last is ExecutionStatus.SUCCESS
+    if succeeded:
+        return job.to(JobStatus.COMPLETED, now)
+    return job.to(JobStatus.FAILED, now) if job.status is JobStatus.ACTIVE else job
