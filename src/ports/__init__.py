@@ -1,0 +1,1 @@
+"""What the hexagon offers and needs: Protocols whose docstrings are the contract."""

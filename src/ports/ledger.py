@@ -1,0 +1,204 @@
+"""The transactions of the protocol: fire, claim, renew, finish, recover. What the loops live on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol, TypeAlias
+from uuid import UUID
+
+from ..domain.attempt import Attempt, Finish
+from ..domain.execution import ExecutionStatus
+from ..domain.job import ScheduledJob
+from ..domain.json import Json
+from ..domain.plan import Plan
+from .dispatcher import Dispatch
+
+Planner: TypeAlias = Callable[[ScheduledJob, datetime], Plan]
+"""A pure decision about one locked job at the store's now. It must not raise."""
+
+Hold: TypeAlias = tuple[UUID, int]
+"""An execution's id and the attempt that holds it: the fence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fired:
+    """
+    What one batch of due jobs came to.
+
+    `executions` and `skips` count new rows; `next_due` is the earliest next_run of any active job
+    afterwards, which lies in the past if more is due; `now` is the store's clock.
+    """
+
+    dispatches: Sequence[Dispatch]
+    jobs: int
+    executions: int
+    skips: int
+    next_due: datetime | None
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """
+    What one batch of finishes came to.
+
+    `rejected` lists the holds that no longer held their row (LEASE_LOST); `dispatches` is the waiting work
+    that the freed slots admitted, and work that was handed back; `set_aside` the holds whose row could not be
+    written as given and was recorded as failed instead.
+    """
+
+    rejected: Sequence[Hold]
+    dispatches: Sequence[Dispatch]
+    set_aside: Sequence[Hold] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """A lease that the store's clock calls expired; `status` is running, or terminal for a slot not yet released."""
+
+    attempt: Attempt
+    status: ExecutionStatus
+    lease_expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """
+    Work that became available, marked as dispatched.
+
+    `next_available_at` is when the next will, which lies in the past if more is available already.
+    """
+
+    dispatches: Sequence[Dispatch]
+    next_available_at: datetime | None
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogLine:
+    """One line of an execution's log; `sequence` orders the lines of one attempt."""
+
+    execution_id: UUID
+    attempt: int
+    sequence: int
+    logged_at: datetime
+    level: str
+    message: str
+    fields: Json = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """The newest progress report of a running attempt: 0 to 100, and a message."""
+
+    execution_id: UUID
+    attempt: int
+    percent: float
+    message: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purged:
+    """What one retention batch removed."""
+
+    executions: int
+    jobs: int
+
+
+class Ledger(Protocol):
+    """
+    Executions and jobs at rest, as the loops use them: every call is one transaction, scoped to no tenant.
+
+    Any number of nodes may call anything at once. Counters, slots and the admission of waiting work
+    (oldest id first, as many as `JobCounters.admissible`) move in the transaction that causes them, and
+    so does the end of a job that has nothing left (`domain.plan.conclude`). Every version of a job that a
+    call makes is recorded with it.
+
+    Raises (every method):
+        StoreUnavailable: no answer within the store's deadline; nothing was changed.
+    """
+
+    async def fire(self, planner: Planner, *, limit: int) -> Fired:
+        """
+        Lock up to `limit` active jobs with `next_run <= now`, earliest first, and write the plan of each.
+
+        Jobs locked by another caller are passed over. An execution of origin `schedule` whose (job, nominal
+        time) exists already is not inserted again, and the job still advances. A row that cannot be read is
+        set aside as failed, with a recorded version, and does not hinder the rest.
+        """
+
+    async def claim(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:
+        """
+        Take pending, dispatched executions for one worker: running, attempt + 1, leased.
+
+        The lease is the store's now plus the job's lock timeout. Ids that do not qualify (claimed, ended,
+        without a slot, waiting for a retry) are left out of the answer, whose order is that of `ids`.
+        The payload is the execution's own, else the job's.
+        """
+
+    async def renew(self, holds: Sequence[Hold], *, worker_id: str) -> Sequence[Hold]:
+        """
+        Extend the leases of attempts that still run, or have ended without releasing their slot.
+
+        Answers the holds that are no longer this worker's to run: cancelled, timed out, taken over or gone.
+        """
+
+    async def stopped(self, holds: Sequence[Hold]) -> Sequence[Hold]:
+        """Tell which of these no longer run under that attempt, without renewing anything."""
+
+    async def finish(self, finishes: Sequence[Finish]) -> Finished:
+        """
+        Write how attempts ended, each only if (id, attempt) is still running and its guard lease unchanged.
+
+        An end counts; a pending finish keeps its slot, and one that is available already is dispatched. A finish
+        that the store refuses for its content is recorded as failed (`STORE_REFUSED`) and the rest goes on.
+        """
+
+    async def release(self, holds: Sequence[Hold]) -> Sequence[Dispatch]:
+        """
+        Free the slots of ended executions whose handlers are gone, and admit waiting work.
+
+        Does nothing for holds that are not ended, not this attempt, or already released.
+        """
+
+    async def expired(self, *, limit: int) -> Sequence[Lease]:
+        """
+        List leases with `lease_expires_at <= now`, running or unreleased, oldest first; changes nothing.
+
+        Those of attempts that started later than now are listed too: the clock was set back, and their leases
+        look longer than they are.
+        """
+
+    async def ready(self, *, limit: int) -> Ready:
+        """Mark admitted, available executions that were never dispatched since they became so, as dispatched now."""
+
+    async def undelivered(self, *, grace: timedelta, limit: int) -> Sequence[tuple[Dispatch, datetime]]:
+        """
+        List executions still pending `grace` x 2^(repeats so far, 6 at most) after their `dispatched_at`.
+
+        Those dispatched later than now are listed too: the clock was set back. Oldest first, each with its
+        dispatched_at; changes nothing.
+        """
+
+    async def redispatch(self, seen: Sequence[tuple[UUID, datetime]]) -> Sequence[Dispatch]:
+        """
+        Move `dispatched_at` to now where it is still the one seen and the row still pending.
+
+        Of ten sweepers that saw the same row, one gets it in its answer.
+        """
+
+    async def append_logs(self, lines: Sequence[LogLine]) -> None:
+        """Keep log lines, but for those whose (execution, attempt, sequence) is there or whose execution is gone."""
+
+    async def report(self, reports: Sequence[Progress]) -> None:
+        """Show `{percent, message}` under `metadata.progress` of executions that still run under that attempt."""
+
+    async def purge(self, *, keep: timedelta, newest: int, limit: int) -> Purged:
+        """
+        Remove up to `limit` ended and released executions, oldest first, with their logs.
+
+        Those go that were created longer than `keep` ago and are not among the `newest` ids of their job; then
+        up to `limit` deleted jobs, with their versions, whose deletion is older and that have no executions left.
+        """

@@ -1,0 +1,243 @@
+"""The port through which every caller drives Tocsin: in process, over HTTP, from the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, Protocol, TypedDict, Unpack
+from uuid import UUID
+
+from ..domain.execution import JobExecution
+from ..domain.job import Backoff, HandlerType, JobDefinition, JobType, MisfirePolicy, OverlapPolicy, ScheduledJob
+from ..domain.json import Json
+from .ledger import LogLine
+from .queries import ExecutionFilter, JobFilter
+from .reports import Health, JobStatistics, Metrics, Period, Preview
+from .stores import Page, Worker
+
+PREVIEW_BOUNDS: Final = (1, 1000)
+LOG_BOUNDS: Final = (1, 1000)
+IDEMPOTENCY_KEY_BOUNDS: Final = (1, 255)
+
+
+class OnConflict(StrEnum):
+    """What to do when another job has the key: refuse, give it the new definition, or leave it."""
+
+    ERROR = "error"
+    REPLACE = "replace"
+    KEEP = "keep"
+
+
+class JobOptions(TypedDict, total=False):
+    """The optional fields of a definition, for callers that prefer keyword arguments."""
+
+    handler_type: HandlerType
+    key: str | None
+    description: str | None
+    timezone: str
+    start_date: datetime | None
+    end_date: datetime | None
+    max_executions: int | None
+    payload: Json
+    metadata: Json
+    tags: tuple[str, ...]
+    priority: int
+    concurrency: int
+    overlap_policy: OverlapPolicy
+    misfire_policy: MisfirePolicy
+    misfire_grace_seconds: int
+    catchup_window_seconds: int
+    max_catchup: int
+    max_retries: int
+    retry_delay_ms: int
+    backoff: Backoff
+    retry_jitter: float
+    timeout_ms: int
+    lock_timeout_seconds: int
+
+
+class JobChanges(JobOptions, total=False):
+    """The fields of a definition that an update may name."""
+
+    name: str
+    type: JobType
+    schedule: str | None
+    handler_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """A schedule that is no job yet: cron, interval or an instant in ISO 8601, with its bounds."""
+
+    schedule: str
+    timezone: str = "UTC"
+    start_date: datetime | None = None
+    end_date: datetime | None = None
+    max_executions: int | None = None
+
+
+class IScheduler(Protocol):
+    """
+    Everything a caller may ask for, as one tenant.
+
+    Instants are aware datetimes in UTC. Ids that this tenant does not have raise JobNotFound or
+    ExecutionNotFound. Every change is one transaction and first accounts for what is already due.
+
+    Raises (every method):
+        InvalidInput: an argument breaks a bound; `errors` names each field.
+        StoreUnavailable: the store did not answer in time; nothing was changed.
+    """
+
+    async def schedule(
+        self,
+        definition: JobDefinition,
+        *,
+        on_conflict: OnConflict = OnConflict.ERROR,
+        enabled: bool = True,
+        allow_unknown_handler: bool = False,
+    ) -> ScheduledJob:
+        """
+        Store a job; it is active, or paused when not `enabled`.
+
+        `on_conflict` says what happens when the key is taken: `replace` gives the existing job this
+        definition (its status stays, a finished job with fires left is active again), `keep` answers it as it is.
+
+        Raises:
+            Conflict: the key is taken and `on_conflict` is `error`.
+            HandlerNotFound: no live node has the function, and `allow_unknown_handler` is False.
+            InvalidSchedule: the schedule cannot be read or would never fire.
+        """
+
+    async def schedule_once(
+        self, name: str, *, execute_at: datetime, handler_name: str, **options: Unpack[JobOptions]
+    ) -> ScheduledJob:
+        """Store a job that fires once, at an instant at most 60 s past; errors as for `schedule`."""
+
+    async def schedule_recurring(
+        self, name: str, *, schedule: str, handler_name: str, **options: Unpack[JobOptions]
+    ) -> ScheduledJob:
+        """Store a job that fires by a cron or an interval, with or without an end; errors as for `schedule`."""
+
+    async def reschedule(
+        self, job_id: UUID, *, schedule: str, timezone: str | None = None, expected_version: int | None = None
+    ) -> ScheduledJob:
+        """
+        Give a job another schedule of any kind; a completed or failed one becomes active again.
+
+        For a one_time job `schedule` is the new instant.
+
+        Raises:
+            VersionConflict: the job is not at `expected_version`.
+            InvalidTransition: the job is cancelled.
+        """
+
+    async def unschedule(self, job_id: UUID, *, expected_version: int | None = None) -> None:
+        """Delete a job softly, and cancel what of it is pending or running; its executions stay until retention."""
+
+    async def update_job(
+        self, job_id: UUID, *, expected_version: int | None = None, **changes: Unpack[JobChanges]
+    ) -> ScheduledJob:
+        """
+        Change the named fields of a definition.
+
+        Raises:
+            VersionConflict, InvalidTransition: as for `reschedule`.
+            Conflict: the new key is another job's.
+        """
+
+    async def get_job(self, job_id: UUID) -> ScheduledJob:
+        """Read one job."""
+
+    async def list_jobs(self, query: JobFilter | None = None) -> Page[ScheduledJob]:
+        """Read the jobs that match, newest first unless the filter says otherwise."""
+
+    async def pause_job(self, job_id: UUID, *, expected_version: int | None = None) -> ScheduledJob:
+        """
+        Stop new fires.
+
+        Raises:
+            InvalidTransition: the job is not active.
+        """
+
+    async def resume_job(self, job_id: UUID, *, expected_version: int | None = None) -> ScheduledJob:
+        """
+        Fire again from now on.
+
+        Raises:
+            InvalidTransition: the job is not paused.
+        """
+
+    async def cancel_job(self, job_id: UUID, *, expected_version: int | None = None) -> ScheduledJob:
+        """
+        End a job for good, with what of it is pending or running.
+
+        Raises:
+            InvalidTransition: the job has ended already.
+        """
+
+    async def trigger_job(
+        self, job_id: UUID, *, payload: Json = None, idempotency_key: str | None = None
+    ) -> JobExecution:
+        """
+        Run a job now, beside its schedule; it waits if all slots are taken.
+
+        The same idempotency key (1..255 characters) for the same job answers the first execution again.
+
+        Raises:
+            InvalidTransition: the job is cancelled.
+        """
+
+    async def retry_job(self, job_id: UUID) -> JobExecution:
+        """
+        Retry the newest execution of a job.
+
+        Raises:
+            InvalidTransition: it neither failed nor timed out.
+            ExecutionNotFound: the job has none.
+        """
+
+    async def preview(self, subject: Timing | UUID, *, after: datetime | None = None, count: int = 10) -> Preview:
+        """Show the next `count` (1..1000) fires of a schedule, or of a job, later than `after` (default now)."""
+
+    async def get_job_history(self, job_id: UUID, query: ExecutionFilter | None = None) -> Page[JobExecution]:
+        """Read the executions of one job, newest nominal time first."""
+
+    async def list_executions(self, query: ExecutionFilter | None = None) -> Page[JobExecution]:
+        """Read executions of all jobs, deleted ones included, newest nominal time first."""
+
+    async def get_execution(self, execution_id: UUID) -> JobExecution:
+        """Read one execution."""
+
+    async def get_execution_logs(self, execution_id: UUID, *, after: int = 0, limit: int = 250) -> Page[LogLine]:
+        """Read what the handler logged, past the first `after` lines, `limit` (1..1000) at most."""
+
+    async def cancel_execution(self, execution_id: UUID) -> JobExecution:
+        """
+        End one pending or running execution.
+
+        Raises:
+            InvalidTransition: it has ended already.
+        """
+
+    async def retry_execution(self, execution_id: UUID) -> JobExecution:
+        """
+        Run a failed or timed-out execution again, as a new one.
+
+        Raises:
+            InvalidTransition: it neither failed nor timed out, or its job is cancelled.
+            JobNotFound: its job was deleted.
+        """
+
+    async def list_workers(self) -> Sequence[Worker]:
+        """Read the nodes, newest heartbeat first."""
+
+    async def get_job_stats(self, job_id: UUID) -> JobStatistics:
+        """Add up one job's stored executions."""
+
+    async def get_metrics(self, period: Period = Period.DAY) -> Metrics:
+        """Add up this tenant's executions over a period, and what waits now."""
+
+    async def health_check(self) -> Health:
+        """Say how the node that answers is doing."""

@@ -1,0 +1,18 @@
+"""The four faces of one database, handed around together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .ledger import Ledger
+from .stores import ExecutionStore, JobStore, WorkerStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """Jobs and executions as requests see them, the ledger as the loops do, and the registry of workers."""
+
+    jobs: JobStore
+    executions: ExecutionStore
+    ledger: Ledger
+    workers: WorkerStore

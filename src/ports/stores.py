@@ -1,0 +1,236 @@
+"""What requests read and change: jobs and executions of one tenant, and the registry of workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Generic, Protocol, TypeAlias, TypeVar
+from uuid import UUID
+
+from ..domain.execution import JobExecution
+from ..domain.job import ScheduledJob
+from ..domain.plan import JobChange, Plan
+from .dispatcher import Dispatch
+from .ledger import LogLine
+from .queries import ExecutionFilter, JobFilter
+
+T = TypeVar("T")
+
+Decision: TypeAlias = Callable[[ScheduledJob, datetime], Plan]
+"""A pure decision about one locked job at the store's now; what it raises undoes the transaction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Generic[T]):
+    """
+    Part of a list; `total` counts all that match.
+
+    `next_cursor` continues after the last item whatever is added meanwhile; None at the end.
+    """
+
+    items: Sequence[T]
+    total: int
+    limit: int
+    offset: int | None
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """
+    What a change to a job came to.
+
+    `execution` is the one that the decision added last, or the existing one with the idempotency key;
+    `stopped` lists running executions that the change cancelled.
+    """
+
+    job: ScheduledJob
+    dispatches: Sequence[Dispatch]
+    execution: JobExecution | None = None
+    stopped: Sequence[UUID] = ()
+
+
+class JobStore(Protocol):
+    """
+    Jobs at rest, each call scoped to one tenant and one transaction. A deleted job does not exist here.
+
+    Raises (every method):
+        StoreUnavailable: no answer within the store's deadline; nothing was changed.
+        JobNotFound: where a job is named that this tenant does not have.
+    """
+
+    async def now(self) -> datetime:
+        """Read the store's clock, the one that fires jobs."""
+
+    async def add(self, job: ScheduledJob) -> ScheduledJob:
+        """
+        Insert a job with its first recorded version.
+
+        Raises:
+            Conflict: another job of this tenant and handler_name, neither deleted nor cancelled, has the
+                key; `existing_id` names it.
+        """
+
+    async def get(self, tenant_id: str, job_id: UUID) -> ScheduledJob:
+        """Read one job with its counters."""
+
+    async def list(self, tenant_id: str, query: JobFilter) -> Page[ScheduledJob]:
+        """Read the jobs that match, in the order asked for; ids break ties."""
+
+    async def change(
+        self,
+        tenant_id: str,
+        job_id: UUID,
+        decide: Decision,
+        *,
+        expected_version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Changed:
+        """
+        Lock a job, decide, and write the plan: job, counters, new executions, cancellations, version.
+
+        Waiting executions that the new concurrency has slots for are admitted. If an execution of the job
+        has `idempotency_key` already, nothing is decided or changed and that execution is answered.
+
+        Raises:
+            VersionConflict: the job is not at `expected_version`.
+            Conflict: the new definition's key is another job's.
+            whatever `decide` raises; nothing was changed.
+        """
+
+    async def versions(self, tenant_id: str, job_id: UUID) -> Sequence[JobChange]:
+        """Read the recorded versions of a job, oldest first; also those of a deleted job."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureFigures:
+    """How often one type of error ended an execution, and what it last said."""
+
+    error_type: str
+    count: int
+    last_seen: datetime
+    last_error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionFigures:
+    """
+    What the stored executions of a tenant, or of one of its jobs, add up to.
+
+    `by_status` counts executions, a skipped row as the nominal times it covers; `durations_ms` are those
+    of successes and `lateness_ms` the time from nominal to first start of schedule fires, both ascending and
+    of the 10,000 newest ids; `by_hour` counts started executions per UTC hour, 24 numbers.
+    """
+
+    by_status: Mapping[str, int]
+    durations_ms: Sequence[int]
+    lateness_ms: Sequence[int]
+    failures: Sequence[FailureFigures]
+    by_hour: Sequence[int]
+    last_started_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueFigures:
+    """
+    What waits right now: jobs by status, executions by what they wait for.
+
+    `ready` is admitted and available, `waiting` has no slot, `retrying` is available later; `due_jobs`
+    have a next_run in the past, and `oldest_due` is the earliest of those.
+    """
+
+    jobs_by_status: Mapping[str, int]
+    ready: int
+    waiting: int
+    retrying: int
+    running: int
+    due_jobs: int
+    oldest_due: datetime | None
+    oldest_ready: datetime | None
+
+
+class ExecutionStore(Protocol):
+    """
+    Executions at rest as requests see them, each call scoped to one tenant and one transaction.
+
+    Raises (every method):
+        StoreUnavailable: no answer within the store's deadline; nothing was changed.
+        ExecutionNotFound: where an execution is named that this tenant does not have.
+    """
+
+    async def get(self, tenant_id: str, execution_id: UUID) -> JobExecution:
+        """Read one execution."""
+
+    async def list(self, tenant_id: str, query: ExecutionFilter) -> Page[JobExecution]:
+        """Read the executions that match, newest nominal time first; ids break ties."""
+
+    async def cancel(self, tenant_id: str, execution_id: UUID) -> Changed:
+        """
+        End one pending or running execution as cancelled; its node learns of it within two seconds.
+
+        A pending one frees its slot at once and waiting work is admitted; a running one keeps its slot until
+        its handler is gone or its lease lapses.
+
+        Raises:
+            InvalidTransition: it has ended already.
+        """
+
+    async def logs(self, tenant_id: str, execution_id: UUID, *, after: int, limit: int) -> Page[LogLine]:
+        """Read up to `limit` log lines past the first `after`, in the order (attempt, sequence)."""
+
+    async def figures(self, tenant_id: str, *, job_id: UUID | None, since: datetime | None) -> ExecutionFigures:
+        """Add up executions created at or after `since`."""
+
+    async def queue(self, tenant_id: str | None) -> QueueFigures:
+        """Count what waits now, for one tenant or, with None, for all."""
+
+
+WORKER_SILENCE: Final = timedelta(seconds=60)
+"""After how long without a heartbeat a worker counts as gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker:
+    """
+    A node that runs loops: `id` is its name and boot id, so that a restart is another worker.
+
+    `status` is live, draining, stopped or dead; `running` counts its attempts at the last heartbeat.
+    """
+
+    id: str
+    name: str
+    roles: Sequence[str]
+    capabilities: Sequence[str]
+    version: str
+    capacity: int
+    running: int
+    status: str
+    started_at: datetime
+    heartbeat_at: datetime
+
+    def is_live(self, now: datetime) -> bool:
+        """Tell whether it takes work and was heard of less than `WORKER_SILENCE` ago."""
+        return self.status == "live" and now - self.heartbeat_at < WORKER_SILENCE
+
+
+class WorkerStore(Protocol):
+    """
+    The registry of nodes, scoped to no tenant.
+
+    Raises (every method):
+        StoreUnavailable: no answer within the store's deadline; nothing was changed.
+    """
+
+    async def beat(self, worker: Worker) -> None:
+        """Register a worker or refresh it; its heartbeat becomes the store's now. A dead one stays dead."""
+
+    async def list(self) -> Sequence[Worker]:
+        """Read every worker, newest heartbeat first."""
+
+    async def bury(self, *, silent_for: timedelta) -> Sequence[Worker]:
+        """
+        Mark workers dead whose last heartbeat is older, and that hold no lease any more; answer those.
+
+        Stopped workers, and dead ones of more than a day ago, are removed.
+        """
