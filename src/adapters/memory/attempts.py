@@ -1,0 +1,112 @@
+"""What a claim and a finish make of an execution's row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from ...domain.attempt import Attempt, Finish
+from ...domain.execution import ExecutionStatus, JobExecution
+from ...domain.job import ScheduledJob
+from .documents import detached
+
+
+def is_claimable(row: JobExecution) -> bool:
+    """Tell whether a row waits for nothing but an executor; it was dispatched, whatever the clock says since."""
+    return row.status is ExecutionStatus.PENDING and row.dispatched_at is not None
+
+
+def is_doubtful(row: JobExecution, now: datetime) -> bool:
+    """Tell whether a lease is over, or began in what is the future since the clock was set back."""
+    if row.lease_expires_at is None:
+        return False
+    return row.lease_expires_at <= now or (row.started_at is not None and row.started_at > now)
+
+
+def lease_end(job: ScheduledJob, now: datetime) -> datetime:
+    """Tell how long a lease that starts now holds."""
+    return now + timedelta(seconds=job.definition.lock_timeout_seconds)
+
+
+def claimed(row: JobExecution, job: ScheduledJob, now: datetime, *, worker_id: str) -> JobExecution:
+    """Give a row to a worker."""
+    return replace(
+        row,
+        status=row.status.to(ExecutionStatus.RUNNING),
+        attempt=row.attempt + 1,
+        started_at=now,
+        next_retry_at=None,
+        worker_id=worker_id,
+        lease_expires_at=lease_end(job, now),
+    )
+
+
+def attempt_of(row: JobExecution, job: ScheduledJob) -> Attempt:
+    """Word a claimed row as its worker, or a sweeper, needs it."""
+    definition = job.definition
+    return Attempt(
+        execution_id=row.id,
+        job_id=job.id,
+        tenant_id=row.tenant_id,
+        job_name=definition.name,
+        handler_type=definition.handler_type,
+        handler_name=definition.handler_name,
+        payload=detached(definition.payload if row.payload is None else row.payload),
+        attempt=row.attempt,
+        failures=row.failures,
+        max_retries=row.max_retries,
+        retry_delay_ms=definition.retry_delay_ms,
+        backoff=definition.backoff,
+        retry_jitter=definition.retry_jitter,
+        timeout_ms=definition.timeout_ms,
+        lock_timeout_seconds=definition.lock_timeout_seconds,
+        scheduled_at=row.scheduled_at,
+        started_at=row.started_at or row.created_at,
+        idempotency_key=row.idempotency_key,
+        correlation_id=row.correlation_id,
+        trace_id=row.trace_id,
+        span_id=row.span_id,
+        parent_span_id=row.parent_span_id,
+    )
+
+
+def is_current(row: JobExecution | None, finish: Finish) -> bool:
+    """Tell whether an attempt still holds its row, with the lease that its finish was made for."""
+    if row is None or row.status is not ExecutionStatus.RUNNING or row.attempt != finish.attempt:
+        return False
+    return finish.lease_expires_at is None or finish.lease_expires_at == row.lease_expires_at
+
+
+def finished(row: JobExecution, finish: Finish, now: datetime) -> JobExecution:
+    """Write an attempt's end, or its wait for another attempt, into its row."""
+    past = finish.past_attempt
+    written = replace(
+        row,
+        status=row.status.to(finish.status),
+        failures=finish.failures,
+        error=finish.error,
+        error_type=finish.error_type,
+        error_stack=finish.error_stack,
+        past_attempts=(*row.past_attempts, replace(past, worker_id=row.worker_id)) if past else row.past_attempts,
+    )
+    if finish.status is ExecutionStatus.PENDING:
+        return _waiting(written, finish, now, is_retry=finish.failures > row.failures)
+    ended = replace(written, completed_at=finish.completed_at, duration_ms=finish.duration_ms, result=finish.result)
+    return released(ended) if finish.releases_slot else ended
+
+
+def released(row: JobExecution) -> JobExecution:
+    """Let an ended row go of its slot and lease."""
+    return replace(row, holds_slot=False, lease_expires_at=None)
+
+
+def _waiting(row: JobExecution, finish: Finish, now: datetime, *, is_retry: bool) -> JobExecution:
+    available_at = finish.available_at or now
+    return replace(
+        row,
+        available_at=available_at,
+        next_retry_at=available_at if is_retry else None,
+        dispatched_at=now if available_at <= now else None,
+        worker_id=None,
+        lease_expires_at=None,
+    )

@@ -1,0 +1,129 @@
+"""Dispatch within one process: a queue for each capability, and who was handed what."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import timedelta
+from itertools import count
+from typing import Final, TypeAlias
+from uuid import UUID
+
+from ...ports.dispatcher import Dispatch
+
+_REDELIVERY: Final = timedelta(seconds=10)
+
+_Entry: TypeAlias = tuple[int, int, Dispatch]
+"""Sorts by falling priority, then by arrival; the arrival number is never shared, so no dispatch is compared."""
+
+
+class InProcessDispatcher:
+    """
+    Carries ids between the loops of one process; it holds each id once, however often it was handed on.
+
+    What was received and not acknowledged for `redeliver_after` comes again: its receiver died. Not safe
+    from other threads.
+    """
+
+    def __init__(
+        self, *, redeliver_after: timedelta = _REDELIVERY, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._redeliver_after = redeliver_after.total_seconds()
+        self._monotonic = monotonic
+        self._arrivals = count()
+        self._queues: dict[str, list[_Entry]] = {}
+        self._queued: set[UUID] = set()
+        self._delivered: OrderedDict[UUID, tuple[float, Dispatch]] = OrderedDict()
+        self._bell = asyncio.Event()
+
+    async def dispatch(self, batch: Sequence[Dispatch]) -> None:
+        """Queue what is not queued yet, and wake whoever waits."""
+        self._enqueue(batch)
+
+    async def receive(self, *, capabilities: Collection[str], limit: int, wait: float) -> Sequence[Dispatch]:
+        """Take the most urgent ids that one of `capabilities` can run, waiting for the first up to `wait` seconds."""
+        try:
+            async with asyncio.timeout(wait):
+                while not (taken := self._take(frozenset(capabilities), limit)):
+                    await self._bell.wait()
+        except TimeoutError:
+            return []
+        return taken
+
+    async def acknowledge(self, batch: Sequence[Dispatch]) -> None:
+        """Forget what was delivered: its claims are committed."""
+        for dispatch in batch:
+            self._delivered.pop(dispatch.execution_id, None)
+
+    async def lost(self, candidates: Sequence[Dispatch]) -> Sequence[Dispatch]:
+        """Tell which of these are neither queued nor in the hands of a receiver."""
+        return [
+            candidate
+            for candidate in candidates
+            if candidate.execution_id not in self._queued and candidate.execution_id not in self._delivered
+        ]
+
+    def _enqueue(self, batch: Sequence[Dispatch]) -> None:
+        for dispatch in batch:
+            if dispatch.execution_id in self._queued:
+                continue
+            self._queued.add(dispatch.execution_id)
+            queue = self._queues.setdefault(dispatch.capability, [])
+            heapq.heappush(queue, (-dispatch.priority, next(self._arrivals), dispatch))
+        # A fresh bell for those who come later, so that one ring wakes each waiter exactly once.
+        self._bell.set()
+        self._bell = asyncio.Event()
+
+    def _take(self, capabilities: frozenset[str], limit: int) -> list[Dispatch]:
+        self._reclaim()
+        queues = [queue for name in capabilities if (queue := self._queues.get(name))]
+        return [self._hand_over(dispatch) for dispatch in _most_urgent(queues, limit)]
+
+    def _hand_over(self, dispatch: Dispatch) -> Dispatch:
+        self._queued.discard(dispatch.execution_id)
+        self._delivered[dispatch.execution_id] = (self._monotonic(), dispatch)
+        self._delivered.move_to_end(dispatch.execution_id)
+        return dispatch
+
+    def _reclaim(self) -> None:
+        """Queue again what receivers have held for too long, oldest first."""
+        overdue = self._monotonic() - self._redeliver_after
+        abandoned = []
+        while self._delivered and next(iter(self._delivered.values()))[0] <= overdue:
+            abandoned.append(self._delivered.popitem(last=False)[1][1])
+        if abandoned:
+            self._enqueue(abandoned)
+
+
+def _most_urgent(queues: Sequence[list[_Entry]], limit: int) -> Iterator[Dispatch]:
+    for _ in range(limit):
+        filled = [queue for queue in queues if queue]
+        if not filled:
+            return
+        yield heapq.heappop(min(filled))[2]
+
+
+class NoDispatcher:
+    """
+    Carries nothing, for a process that runs no executor.
+
+    What it is handed stays marked as dispatched in the store, where the sweepers of other processes find it lost.
+    """
+
+    async def dispatch(self, batch: Sequence[Dispatch]) -> None:
+        """Forget the batch."""
+
+    async def receive(self, *, capabilities: Collection[str], limit: int, wait: float) -> Sequence[Dispatch]:  # noqa: ARG002 - the port's
+        """Wait in vain."""
+        await asyncio.sleep(wait)
+        return []
+
+    async def acknowledge(self, batch: Sequence[Dispatch]) -> None:
+        """Forget the batch."""
+
+    async def lost(self, candidates: Sequence[Dispatch]) -> Sequence[Dispatch]:  # noqa: ARG002 - the port's
+        """Claim no loss: there is nobody here to hand it to again."""
+        return []

@@ -1,0 +1,93 @@
+"""What rows add up to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from ...domain.execution import ExecutionStatus, JobExecution, Origin
+from ...domain.job import JobStatus, ScheduledJob
+from ...ports.stores import ExecutionFigures, FailureFigures, QueueFigures
+
+_SAMPLE: Final = 10_000
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_FAILURES: Final = frozenset({ExecutionStatus.FAILED, ExecutionStatus.TIMEOUT})
+
+
+def execution_figures(rows: Sequence[JobExecution]) -> ExecutionFigures:
+    """Add up executions, whatever their order."""
+    newest_first = sorted(rows, key=lambda row: row.id, reverse=True)
+    by_status: Counter[str] = Counter()
+    for row in rows:
+        by_status[row.status.value] += row.covers_count or 1
+    started = [row.started_at for row in rows if row.started_at is not None]
+    hours = Counter(at.astimezone(UTC).hour for at in started)
+    return ExecutionFigures(
+        by_status=dict(by_status),
+        durations_ms=_sample(newest_first, _duration_ms),
+        lateness_ms=_sample(newest_first, _lateness_ms),
+        failures=_failures(rows),
+        by_hour=[hours[hour] for hour in range(24)],
+        last_started_at=max(started, default=None),
+    )
+
+
+def queue_figures(jobs: Sequence[ScheduledJob], rows: Iterable[JobExecution], now: datetime) -> QueueFigures:
+    """Count what jobs, none of them deleted, and their open executions wait for."""
+    pending = []
+    running = 0
+    for row in rows:
+        if row.status is ExecutionStatus.PENDING:
+            pending.append(row.available_at)
+        running += row.status is ExecutionStatus.RUNNING
+    ready = [at for at in pending if at is not None and at <= now]
+    due = [job.next_run for job in jobs if job.status is JobStatus.ACTIVE and job.next_run and job.next_run <= now]
+    waiting = pending.count(None)
+    return QueueFigures(
+        jobs_by_status=dict(Counter(job.status.value for job in jobs)),
+        ready=len(ready),
+        waiting=waiting,
+        retrying=len(pending) - waiting - len(ready),
+        running=running,
+        due_jobs=len(due),
+        oldest_due=min(due, default=None),
+        oldest_ready=min(ready, default=None),
+    )
+
+
+def _sample(newest_first: Iterable[JobExecution], measure: Callable[[JobExecution], int | None]) -> list[int]:
+    measured = [value for row in newest_first if (value := measure(row)) is not None]
+    return sorted(measured[:_SAMPLE])
+
+
+def _duration_ms(row: JobExecution) -> int | None:
+    return row.duration_ms if row.status is ExecutionStatus.SUCCESS else None
+
+
+def _lateness_ms(row: JobExecution) -> int | None:
+    first = row.past_attempts[0].started_at if row.past_attempts else row.started_at
+    if row.origin is not Origin.SCHEDULE or first is None:
+        return None
+    return (first - row.scheduled_at) // _MILLISECOND
+
+
+def _failures(rows: Iterable[JobExecution]) -> list[FailureFigures]:
+    """Group failures by their type, the most frequent first."""
+    by_type: dict[str, list[JobExecution]] = {}
+    for row in rows:
+        if row.status in _FAILURES and row.error_type is not None:
+            by_type.setdefault(row.error_type, []).append(row)
+    figures = [_failure(error_type, failed) for error_type, failed in by_type.items()]
+    return sorted(figures, key=lambda figure: (-figure.count, figure.error_type))
+
+
+def _failure(error_type: str, failed: Sequence[JobExecution]) -> FailureFigures:
+    last = max(failed, key=lambda row: (row.completed_at or row.created_at, row.id))
+    return FailureFigures(
+        error_type=error_type,
+        count=len(failed),
+        last_seen=last.completed_at or last.created_at,
+        last_error=last.error,
+    )

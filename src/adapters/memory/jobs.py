@@ -1,0 +1,144 @@
+"""Jobs as requests see them, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime
+from string import ascii_lowercase, ascii_uppercase
+from typing import Final
+from uuid import UUID
+
+from ...domain.errors import Conflict, JobNotFound, VersionConflict
+from ...domain.job import JobStatus, ScheduledJob
+from ...domain.plan import JobChange, Plan, first_version
+from ...ports.cursors import Position, SortValue
+from ...ports.queries import JobFilter, SortBy, SortOrder
+from ...ports.stores import Changed, Decision, Page
+from .database import MemoryDatabase
+from .documents import detached_execution, detached_job
+from .paging import page
+from .transactions import write
+
+_LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
+
+
+class MemoryJobs:
+    """Jobs at rest, each call scoped to one tenant."""
+
+    def __init__(self, database: MemoryDatabase) -> None:
+        self._database = database
+
+    async def now(self) -> datetime:
+        """Read the store's clock."""
+        return self._database.now()
+
+    async def add(self, job: ScheduledJob) -> ScheduledJob:
+        """Insert a job with its first recorded version."""
+        self._refuse_taken_key(job)
+        stored = detached_job(job)
+        self._database.save(Plan(job=stored, change=first_version(stored)))
+        return detached_job(stored)
+
+    async def get(self, tenant_id: str, job_id: UUID) -> ScheduledJob:
+        """Read one job."""
+        return detached_job(self._database.job(tenant_id, job_id))
+
+    async def list(self, tenant_id: str, query: JobFilter) -> Page[ScheduledJob]:
+        """Read the jobs that match."""
+        jobs = (job for job in self._database.jobs.values() if job.tenant_id == tenant_id and job.deleted_at is None)
+        found = page(
+            (job for job in jobs if _matches(query, job)),
+            query,
+            lambda job: Position(value=_sort_value(query.sort_by, job), id=job.id),
+            descending=query.sort_order is SortOrder.DESC,
+        )
+        return replace(found, items=[detached_job(job) for job in found.items])
+
+    async def change(
+        self,
+        tenant_id: str,
+        job_id: UUID,
+        decide: Decision,
+        *,
+        expected_version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Changed:
+        """Decide about a job and write the plan."""
+        now = self._database.now()
+        job = self._database.job(tenant_id, job_id)
+        if idempotency_key is not None and (known := self._database.executions.with_key(job_id, idempotency_key)):
+            return Changed(job=detached_job(job), dispatches=(), execution=detached_execution(known))
+        if expected_version not in {None, job.version}:
+            raise VersionConflict(expected_version or 0, job.version)
+        plan = decide(job, now)
+        self._refuse_taken_key(plan.job)
+        rows = tuple(detached_execution(row) for row in plan.executions)
+        written = write(self._database, replace(plan, job=detached_job(plan.job), executions=rows), now)
+        newest = self._database.executions.get(written.executions[-1].id) if written.executions else None
+        return Changed(
+            job=detached_job(self._database.jobs[job_id]),
+            dispatches=written.dispatches,
+            execution=None if newest is None else detached_execution(newest),
+            stopped=written.stopped,
+        )
+
+    async def versions(self, tenant_id: str, job_id: UUID) -> Sequence[JobChange]:
+        """Read the recorded versions of a job."""
+        job = self._database.jobs.get(job_id)
+        if job is None or job.tenant_id != tenant_id:
+            raise JobNotFound(job_id)
+        return tuple(self._database.versions[job_id])
+
+    def _refuse_taken_key(self, job: ScheduledJob) -> None:
+        """Raise Conflict if another job has the key already."""
+        name = _unique_name(job)
+        for other in self._database.jobs.values() if name else ():
+            if other.id != job.id and _unique_name(other) == name:
+                raise Conflict(f"another job has the key {job.definition.key!r}", other.id)
+
+
+def _unique_name(job: ScheduledJob) -> tuple[str, str, str] | None:
+    """Tell what no two jobs may share; None for a job that is in nobody's way."""
+    key = job.definition.key
+    if key is None or job.status is JobStatus.CANCELLED or job.deleted_at is not None:
+        return None
+    return job.tenant_id, job.definition.handler_name, key
+
+
+def _matches(query: JobFilter, job: ScheduledJob) -> bool:
+    definition = job.definition
+    return (
+        _is_any(definition.type, query.type)
+        and _is_any(job.status, query.status)
+        and _is_any(definition.handler_name, query.handler_name)
+        and _is_any(definition.key, query.key)
+        and _is_any(job.created_by, query.created_by)
+        and (not query.tags or not set(query.tags).isdisjoint(definition.tags))
+        and set(query.tags_all).issubset(definition.tags)
+        and (query.name_contains or "").translate(_LOWER) in definition.name.translate(_LOWER)
+        and _lies_within(job.created_at, query.created_after, query.created_before)
+        and _lies_within(job.next_run, query.next_run_after, query.next_run_before)
+    )
+
+
+def _is_any(value: object, wanted: Collection[object]) -> bool:
+    return not wanted or value in wanted
+
+
+def _lies_within(at: datetime | None, after: datetime | None, before: datetime | None) -> bool:
+    if at is None:
+        return after is None and before is None
+    return (after is None or at >= after) and (before is None or at <= before)
+
+
+def _sort_value(sort_by: SortBy, job: ScheduledJob) -> SortValue:
+    match sort_by:
+        case SortBy.CREATED_AT:
+            return job.created_at
+        case SortBy.NEXT_RUN:
+            return job.next_run
+        case SortBy.NAME:
+            return job.definition.name
+        case SortBy.PRIORITY:
+            return job.definition.priority

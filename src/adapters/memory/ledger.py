@@ -1,0 +1,192 @@
+"""The transactions of the protocol, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from operator import attrgetter
+from typing import Final
+from uuid import UUID
+
+from ...domain.attempt import Attempt, Finish
+from ...domain.execution import ExecutionStatus, JobExecution
+from ...domain.job import JobStatus
+from ...domain.json import Json
+from ...ports.dispatcher import Dispatch
+from ...ports.ledger import Finished, Fired, Hold, Lease, LogLine, Planner, Progress, Purged, Ready
+from .attempts import attempt_of, claimed, is_claimable, is_doubtful, lease_end, released
+from .database import MemoryDatabase
+from .documents import detached
+from .finishing import FinishBatch
+from .retention import purge
+from .transactions import settle, write
+
+_MOST_DOUBLINGS: Final = 6
+
+
+class MemoryLedger:
+    """Executions and jobs as the loops use them."""
+
+    def __init__(self, database: MemoryDatabase) -> None:
+        self._database = database
+        self._executions = database.executions
+
+    async def fire(self, planner: Planner, *, limit: int) -> Fired:
+        """Write the plans of due jobs."""
+        now = self._database.now()
+        due = sorted((next_run, job_id) for next_run, job_id in self._fires() if next_run <= now)[:limit]
+        jobs = [self._database.jobs[job_id] for _, job_id in due]
+        written = [write(self._database, planner(job, now), now) for job in jobs]
+        rows = [row for each in written for row in each.executions]
+        skips = sum(row.status is ExecutionStatus.SKIPPED for row in rows)
+        return Fired(
+            dispatches=[dispatch for each in written for dispatch in each.dispatches],
+            jobs=len(written),
+            executions=len(rows) - skips,
+            skips=skips,
+            next_due=min((next_run for next_run, _ in self._fires()), default=None),
+            now=now,
+        )
+
+    async def claim(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:
+        """Take pending, available executions for one worker."""
+        now = self._database.now()
+        attempts = []
+        for execution_id in ids:
+            row = self._executions.get(execution_id)
+            if row is not None and is_claimable(row):
+                job = self._database.jobs[row.job_id]
+                taken = claimed(row, job, now, worker_id=worker_id)
+                self._executions.put(taken)
+                self._database.redispatches.pop(row.id, None)
+                attempts.append(attempt_of(taken, job))
+        return attempts
+
+    async def renew(self, holds: Sequence[Hold], *, worker_id: str) -> Sequence[Hold]:
+        """Extend the leases of a worker."""
+        now = self._database.now()
+        gone = []
+        for execution_id, attempt in holds:
+            row = self._executions.held(execution_id, attempt)
+            if row is None or row.worker_id != worker_id or row.status is not ExecutionStatus.RUNNING:
+                gone.append((execution_id, attempt))
+            if row is not None and row.worker_id == worker_id and row.lease_expires_at is not None:
+                expires = lease_end(self._database.jobs[row.job_id], now)
+                self._executions.put(replace(row, lease_expires_at=expires))
+        return gone
+
+    async def stopped(self, holds: Sequence[Hold]) -> Sequence[Hold]:
+        """Tell which attempts no longer run."""
+        return [hold for hold in holds if not self._runs(hold)]
+
+    async def finish(self, finishes: Sequence[Finish]) -> Finished:
+        """Write how attempts ended."""
+        batch = FinishBatch(self._database, self._database.now())
+        for finish in finishes:
+            batch.write(finish)
+        return batch.settled()
+
+    async def release(self, holds: Sequence[Hold]) -> Sequence[Dispatch]:
+        """Free the slots of ended executions."""
+        now = self._database.now()
+        freed: dict[UUID, None] = {}
+        for execution_id, attempt in holds:
+            row = self._executions.held(execution_id, attempt)
+            if row is not None and row.status.terminal and row.lease_expires_at is not None:
+                self._executions.put(released(row))
+                job = self._database.jobs[row.job_id]
+                self._database.jobs[job.id] = replace(job, counters=job.counters.released(int(row.holds_slot)))
+                freed[job.id] = None
+        return [dispatch for job_id in freed for dispatch in settle(self._database, job_id, None, now)]
+
+    async def expired(self, *, limit: int) -> Sequence[Lease]:
+        """List leases that the clock calls expired."""
+        now = self._database.now()
+        leases = [
+            Lease(
+                attempt=attempt_of(row, self._database.jobs[row.job_id]),
+                status=row.status,
+                lease_expires_at=row.lease_expires_at,
+            )
+            for row in self._executions.open()
+            if row.lease_expires_at is not None and is_doubtful(row, now)
+        ]
+        return sorted(leases, key=lambda lease: (lease.lease_expires_at, lease.attempt.execution_id))[:limit]
+
+    async def ready(self, *, limit: int) -> Ready:
+        """Mark work that became available as dispatched."""
+        now = self._database.now()
+        waiting = sorted(
+            (row for row in self._pending() if row.available_at is not None and row.dispatched_at is None),
+            key=attrgetter("available_at", "id"),
+        )
+        taken = [row for row in waiting[:limit] if row.available_at is not None and row.available_at <= now]
+        for row in taken:
+            self._executions.put(replace(row, dispatched_at=now))
+        left = waiting[len(taken) :]
+        return Ready(
+            dispatches=self._database.dispatches(taken),
+            next_available_at=left[0].available_at if left else None,
+            now=now,
+        )
+
+    async def undelivered(self, *, grace: timedelta, limit: int) -> Sequence[tuple[Dispatch, datetime]]:
+        """List dispatches that nobody has claimed for too long."""
+        now = self._database.now()
+        rows = sorted(
+            (row.dispatched_at, row.id)
+            for row in self._pending()
+            if row.dispatched_at is not None
+            and (row.dispatched_at + self._patience(row, grace) <= now or row.dispatched_at > now)
+        )
+        found = [(self._executions.get(id_), at) for at, id_ in rows[:limit]]
+        return [(self._database.dispatches([row])[0], at) for row, at in found if row is not None]
+
+    async def redispatch(self, seen: Sequence[tuple[UUID, datetime]]) -> Sequence[Dispatch]:
+        """Take the right to repeat dispatches that nobody else has repeated."""
+        now = self._database.now()
+        taken = []
+        for execution_id, dispatched_at in seen:
+            row = self._executions.get(execution_id)
+            if row is not None and row.status is ExecutionStatus.PENDING and row.dispatched_at == dispatched_at:
+                self._executions.put(replace(row, dispatched_at=now))
+                self._database.redispatches[row.id] = self._database.redispatches.get(row.id, 0) + 1
+                taken.append(row)
+        return self._database.dispatches(taken)
+
+    async def append_logs(self, lines: Sequence[LogLine]) -> None:
+        """Keep log lines."""
+        for line in lines:
+            if self._executions.get(line.execution_id) is not None:
+                kept = self._database.logs.setdefault(line.execution_id, {})
+                kept.setdefault((line.attempt, line.sequence), replace(line, fields=detached(line.fields)))
+
+    async def report(self, reports: Sequence[Progress]) -> None:
+        """Show progress."""
+        for report in reports:
+            row = self._executions.held(report.execution_id, report.attempt)
+            if row is not None and row.status is ExecutionStatus.RUNNING and isinstance(row.metadata, Mapping):
+                progress: Json = {"percent": report.percent, "message": report.message}
+                self._executions.put(replace(row, metadata={**row.metadata, "progress": progress}))
+
+    async def purge(self, *, keep: timedelta, newest: int, limit: int) -> Purged:
+        """Remove what is old."""
+        return purge(self._database, before=self._database.now() - keep, newest=newest, limit=limit)
+
+    def _fires(self) -> Iterator[tuple[datetime, UUID]]:
+        """Go through the fires to come: when, and of which job."""
+        for job in self._database.jobs.values():
+            if job.status is JobStatus.ACTIVE and job.next_run is not None:
+                yield job.next_run, job.id
+
+    def _pending(self) -> Iterator[JobExecution]:
+        return (row for row in self._executions.open() if row.status is ExecutionStatus.PENDING)
+
+    def _runs(self, hold: Hold) -> bool:
+        row = self._executions.held(*hold)
+        return row is not None and row.status is ExecutionStatus.RUNNING
+
+    def _patience(self, row: JobExecution, grace: timedelta) -> timedelta:
+        """Tell how long a dispatch may go unclaimed: twice as long after each repeat."""
+        return grace * (1 << min(self._database.redispatches.get(row.id, 0), _MOST_DOUBLINGS))

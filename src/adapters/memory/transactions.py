@@ -1,0 +1,102 @@
+"""The steps that several transactions share: write a plan, cancel, admit what waits, end what is over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from ...domain.counters import JobCounters
+from ...domain.execution import ExecutionStatus, JobExecution, Origin
+from ...domain.plan import Plan, conclude, versioned
+from ...ports.dispatcher import Dispatch
+from .database import MemoryDatabase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What writing a plan came to: the new rows as they were planned, what may be claimed, and what was stopped."""
+
+    executions: Sequence[JobExecution]
+    dispatches: Sequence[Dispatch]
+    stopped: Sequence[UUID]
+
+
+def write(database: MemoryDatabase, plan: Plan, now: datetime) -> Written:
+    """Write all of a plan, but for nominal times that are accounted for already."""
+    fresh, known = _told_apart(database, plan.executions)
+    for row in fresh:
+        database.executions.put(row)
+    counters = plan.job.counters
+    for row in known:
+        counters = _uncounted(counters, row)
+    database.save(replace(plan, job=replace(plan.job, counters=counters)))
+    ended = _standing(database, known[-1]) if known else None
+    if plan.cancels_open:
+        stopped = cancel(database, plan.job.id, list(database.executions.of_job(plan.job.id)), now)
+        return Written(
+            executions=fresh,
+            dispatches=settle(database, plan.job.id, ExecutionStatus.CANCELLED, now),
+            stopped=stopped,
+        )
+    available = [row for row in fresh if row.available_at is not None and row.available_at <= now]
+    admitted = settle(database, plan.job.id, ended, now)
+    return Written(executions=fresh, dispatches=[*database.dispatches(available), *admitted], stopped=())
+
+
+def cancel(database: MemoryDatabase, job_id: UUID, rows: Iterable[JobExecution], now: datetime) -> list[UUID]:
+    """End those executions of a job that have not ended; answer the running ones, which keep slot and lease."""
+    counters = database.jobs[job_id].counters
+    stopped = []
+    for row in sorted(rows, key=lambda row: row.id):
+        if row.status.terminal:
+            continue
+        ended = replace(row, status=row.status.to(ExecutionStatus.CANCELLED), completed_at=now)
+        if row.status is ExecutionStatus.RUNNING:
+            counters = counters.ended(ExecutionStatus.CANCELLED, 0)
+            stopped.append(row.id)
+        else:
+            counters = counters.withdrawn(row)
+            ended = replace(ended, holds_slot=False, next_retry_at=None)
+        database.executions.put(ended)
+        database.redispatches.pop(row.id, None)
+    database.jobs[job_id] = replace(database.jobs[job_id], counters=counters)
+    return stopped
+
+
+def settle(database: MemoryDatabase, job_id: UUID, ended: ExecutionStatus | None, now: datetime) -> list[Dispatch]:
+    """Admit the waiting work of a job that has slots now; if an execution ended, end the job if that was its last."""
+    job = database.jobs[job_id]
+    rows = database.executions.waiting(job_id, job.counters.admissible(job.definition.concurrency))
+    for row in rows:
+        database.executions.put(replace(row, available_at=now, dispatched_at=now, holds_slot=True))
+    job = replace(job, counters=job.counters.admitted(len(rows)))
+    concluded = job if ended is None else conclude(job, ended, now)
+    database.save(versioned(job, Plan(job=concluded), now, by=None, reason="nothing left to fire"))
+    return database.dispatches(rows)
+
+
+def _told_apart(
+    database: MemoryDatabase, rows: Iterable[JobExecution]
+) -> tuple[list[JobExecution], list[JobExecution]]:
+    """Separate new rows from those whose nominal time has a row already."""
+    fresh: list[JobExecution] = []
+    known: list[JobExecution] = []
+    for row in rows:
+        is_known = row.origin is Origin.SCHEDULE and database.executions.at(row.job_id, row.scheduled_at) is not None
+        (known if is_known else fresh).append(row)
+    return fresh, known
+
+
+def _standing(database: MemoryDatabase, row: JobExecution) -> ExecutionStatus:
+    """Tell how the row stands that accounts for the same nominal time."""
+    stored = database.executions.at(row.job_id, row.scheduled_at)
+    return stored.status if stored is not None else row.status
+
+
+def _uncounted(counters: JobCounters, row: JobExecution) -> JobCounters:
+    """Take back what a plan counted for a row that is not written."""
+    if row.status is ExecutionStatus.SKIPPED:
+        return counters
+    return replace(counters.withdrawn(row), scheduled_count=counters.scheduled_count - 1)

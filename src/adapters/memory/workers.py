@@ -1,0 +1,50 @@
+"""The registry of nodes, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+from ...ports.stores import Worker
+from .database import MemoryDatabase
+
+_DEAD: Final = "dead"
+_STOPPED: Final = "stopped"
+_MOURNING: Final = timedelta(days=1)
+
+
+class MemoryWorkers:
+    """Workers by their id."""
+
+    def __init__(self, database: MemoryDatabase) -> None:
+        self._database = database
+        self._workers = database.workers
+
+    async def beat(self, worker: Worker) -> None:
+        """Register a worker or refresh it."""
+        known = self._workers.get(worker.id)
+        if known is None or known.status != _DEAD:
+            self._workers[worker.id] = replace(worker, heartbeat_at=self._database.now())
+
+    async def list(self) -> Sequence[Worker]:
+        """Read every worker, newest heartbeat first."""
+        by_id = sorted(self._workers.values(), key=lambda worker: worker.id)
+        return sorted(by_id, key=lambda worker: worker.heartbeat_at, reverse=True)
+
+    async def bury(self, *, silent_for: timedelta) -> Sequence[Worker]:
+        """Mark silent workers dead, and forget those that are long gone."""
+        now = self._database.now()
+        for worker in list(self._workers.values()):
+            is_mourned = worker.status == _DEAD and worker.heartbeat_at >= now - _MOURNING
+            if worker.status == _STOPPED or (worker.status == _DEAD and not is_mourned):
+                del self._workers[worker.id]
+        leased = {row.worker_id for row in self._database.executions.open() if row.lease_expires_at is not None}
+        buried = [
+            replace(worker, status=_DEAD)
+            for worker in await self.list()
+            if worker.status != _DEAD and worker.heartbeat_at < now - silent_for and worker.id not in leased
+        ]
+        self._workers.update((worker.id, worker) for worker in buried)
+        return buried

@@ -1,0 +1,80 @@
+"""Claims and leases: who runs what, until when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import Final
+from uuid import UUID
+
+from ...domain.attempt import Attempt
+from ...domain.execution import ExecutionStatus
+from ...domain.job import JobDefinition
+from ...ports.dispatcher import Dispatch
+from ...ports.ledger import Hold, Lease
+from .accounts import Accounts
+from .execution_rows import attempt_of
+from .instants import from_micros
+from .statements import statements
+from .transaction import Transaction, array
+
+_LEDGER: Final = statements("ledger")
+_LOCK_TIMEOUT: Final = next(field.default for field in fields(JobDefinition) if field.name == "lock_timeout_seconds")
+"""What a lease lasts where the job's own word for it cannot be read."""
+
+
+def claim(transaction: Transaction, ids: Sequence[UUID], worker_id: str) -> Sequence[Attempt]:
+    """Take pending, available executions for one worker."""
+    now = transaction.now_micros
+    taken = array(transaction.column(_LEDGER["claimable"], ids=array(dict.fromkeys(ids))))
+    transaction.run(_LEDGER["claim"], ids=taken, now=now, worker_id=worker_id, lock_timeout_seconds=_LOCK_TIMEOUT)
+    return [attempt_of(row) for row in transaction.rows(_LEDGER["attempts"], ids=taken)]
+
+
+def renew(transaction: Transaction, holds: Sequence[Hold], worker_id: str) -> Sequence[Hold]:
+    """Extend the leases of a worker."""
+    renewed = transaction.rows(
+        _LEDGER["renew"],
+        holds=_holds(holds),
+        now=transaction.now_micros,
+        worker_id=worker_id,
+        lock_timeout_seconds=_LOCK_TIMEOUT,
+    )
+    running = {(UUID(row["id"]), row["attempt"]) for row in renewed if row["status"] == ExecutionStatus.RUNNING.value}
+    return [hold for hold in holds if hold not in running]
+
+
+def stopped(transaction: Transaction, holds: Sequence[Hold]) -> Sequence[Hold]:
+    """Tell which attempts no longer run."""
+    rows = transaction.rows(_LEDGER["still_running"], holds=_holds(holds))
+    running = {(UUID(row["id"]), row["attempt"]) for row in rows}
+    return [hold for hold in holds if hold not in running]
+
+
+def release(transaction: Transaction, holds: Sequence[Hold]) -> Sequence[Dispatch]:
+    """Free the slots of ended executions."""
+    rows = transaction.rows(_LEDGER["unreleased"], holds=_holds(dict.fromkeys(holds)))
+    accounts = Accounts(transaction)
+    accounts.load(row["job_id"] for row in rows)
+    for row in rows:
+        job = accounts.job(UUID(row["job_id"]))
+        accounts.count(job.id, job.counters.released(row["holds_slot"]))
+    transaction.run(_LEDGER["release"], ids=array(row["id"] for row in rows))
+    return accounts.settle()
+
+
+def expired(transaction: Transaction, limit: int) -> Sequence[Lease]:
+    """List leases that the clock calls expired."""
+    ids = transaction.column(_LEDGER["expired"], now=transaction.now_micros, limit=limit)
+    return [
+        Lease(
+            attempt=attempt_of(row),
+            status=ExecutionStatus(row["status"]),
+            lease_expires_at=from_micros(row["lease_expires_at"]),
+        )
+        for row in transaction.rows(_LEDGER["attempts"], ids=array(ids))
+    ]
+
+
+def _holds(holds: Iterable[Hold]) -> str:
+    return array((str(execution_id), attempt) for execution_id, attempt in holds)

@@ -1,0 +1,160 @@
+"""How attempts end: a batch of finishes in one transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from ...domain.attempt import Finish, refuse
+from ...ports.ledger import Finished, Hold
+from .accounts import Accounts, read_dispatches
+from .execution_rows import document_text, past_attempt_text
+from .instants import to_micros
+from .statements import statements
+from .transaction import Parameters, Row, Transaction, array
+
+_LEDGER: Final = statements("ledger")
+_REFUSALS: Final = (
+    ValueError,
+    TypeError,
+    OverflowError,
+    RecursionError,
+    sqlite3.DataError,
+    sqlite3.IntegrityError,
+    sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+)
+"""What says that a value cannot be kept: JSON, UTF-8, Python's binding, or SQLite itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    """A finish that still holds its row; `is_refused` once its own content was given up."""
+
+    finish: Finish
+    before: Row
+    is_refused: bool = False
+
+    @property
+    def hold(self) -> Hold:
+        return self.finish.execution_id, self.finish.attempt
+
+    @property
+    def job_id(self) -> UUID:
+        return UUID(self.before["job_id"])
+
+
+def finish(transaction: Transaction, finishes: Sequence[Finish]) -> Finished:
+    """Write how attempts ended."""
+    entries, rejected = _told_apart(transaction, finishes)
+    written = _stored(transaction, entries) if entries else []
+    ended = [entry for entry in written if entry.finish.status.terminal]
+    accounts = Accounts(transaction)
+    accounts.load(entry.job_id for entry in ended)
+    for entry in ended:
+        _count(accounts, entry)
+    returned = [
+        entry.finish.execution_id
+        for entry in written
+        if not entry.finish.status.terminal and _available_at(entry.finish, transaction.now) <= transaction.now
+    ]
+    return Finished(
+        rejected=rejected,
+        dispatches=[*read_dispatches(transaction, returned), *accounts.settle()],
+        set_aside=[entry.hold for entry in written if entry.is_refused],
+    )
+
+
+def _told_apart(transaction: Transaction, finishes: Sequence[Finish]) -> tuple[list[_Entry], list[Hold]]:
+    """Separate the finishes that hold their row from those that lost it; the first for a row takes it."""
+    ids = array(each.execution_id for each in finishes)
+    held = {row["id"]: row for row in transaction.rows(_LEDGER["held"], ids=ids)}
+    entries: list[_Entry] = []
+    rejected: list[Hold] = []
+    for each in finishes:
+        row = held.get(str(each.execution_id))
+        if row is not None and _is_current(row, each):
+            entries.append(_Entry(finish=each, before=held.pop(row["id"])))
+        else:
+            rejected.append((each.execution_id, each.attempt))
+    return entries, rejected
+
+
+def _is_current(row: Row, finish: Finish) -> bool:
+    guard = to_micros(finish.lease_expires_at)
+    return bool(row["attempt"] == finish.attempt and guard in {None, row["lease_expires_at"]})
+
+
+def _stored(transaction: Transaction, entries: Sequence[_Entry]) -> list[_Entry]:
+    """Write entries; where something is refused, halve them until the culprits stand alone, and give those up."""
+    try:
+        with transaction.savepoint():
+            _write(transaction, entries)
+    except _REFUSALS:
+        if len(entries) > 1:
+            middle = len(entries) // 2
+            return [*_stored(transaction, entries[:middle]), *_stored(transaction, entries[middle:])]
+        refused = [replace(entry, finish=refuse(entry.finish), is_refused=True) for entry in entries]
+        _write(transaction, refused)
+        return refused
+    return list(entries)
+
+
+def _write(transaction: Transaction, entries: Sequence[_Entry]) -> None:
+    ended = [_ended_row(entry) for entry in entries if entry.finish.status.terminal]
+    returned = [_returned_row(entry, transaction.now) for entry in entries if not entry.finish.status.terminal]
+    transaction.run_many(_LEDGER["finish"], ended)
+    transaction.run_many(_LEDGER["hand_back"], returned)
+
+
+def _row(entry: _Entry) -> Parameters:
+    """Write what an end and a return have in common."""
+    finish = entry.finish
+    past = finish.past_attempt
+    return {
+        "id": str(finish.execution_id),
+        "attempt": finish.attempt,
+        "failures": finish.failures,
+        "error": finish.error,
+        "error_type": finish.error_type,
+        "error_stack": finish.error_stack,
+        "past_attempt": past_attempt_text(replace(past, worker_id=entry.before["worker_id"])) if past else None,
+    }
+
+
+def _ended_row(entry: _Entry) -> Parameters:
+    finish = entry.finish
+    return {
+        **_row(entry),
+        "status": finish.status.value,
+        "result": document_text(finish.result),
+        "completed_at": to_micros(finish.completed_at),
+        "duration_ms": finish.duration_ms,
+        "releases_slot": finish.releases_slot,
+    }
+
+
+def _returned_row(entry: _Entry, now: datetime) -> Parameters:
+    available_at = _available_at(entry.finish, now)
+    is_retry = entry.finish.failures > entry.before["failures"]
+    return {
+        **_row(entry),
+        "available_at": to_micros(available_at),
+        "next_retry_at": to_micros(available_at) if is_retry else None,
+        "dispatched_at": to_micros(now) if available_at <= now else None,
+    }
+
+
+def _available_at(finish: Finish, now: datetime) -> datetime:
+    return finish.available_at or now
+
+
+def _count(accounts: Accounts, entry: _Entry) -> None:
+    finish = entry.finish
+    counters = accounts.job(entry.job_id).counters.ended(finish.status, finish.duration_ms)
+    accounts.count(entry.job_id, counters.released(entry.before["holds_slot"] if finish.releases_slot else 0))
+    accounts.end(entry.job_id, finish.status)

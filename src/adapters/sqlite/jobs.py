@@ -1,0 +1,188 @@
+"""Jobs as requests see them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from ...domain.errors import Conflict, JobNotFound, VersionConflict
+from ...domain.job import JobStatus, ScheduledJob
+from ...domain.json import clean_text
+from ...domain.plan import JobChange, first_version
+from ...ports.cursors import Position, SortValue, read_cursor, write_cursor
+from ...ports.queries import JobFilter, SortBy, SortOrder
+from ...ports.stores import Changed, Decision, Page
+from .accounts import Accounts, read_jobs
+from .database import Database
+from .execution_rows import execution_of
+from .instants import to_micros
+from .job_rows import change_of, change_row, counters_row, definition_row, job_row
+from .plans import write_plans
+from .statements import statements
+from .transaction import LARGEST, Parameters, Transaction, array
+
+_JOBS: Final = statements("jobs")
+_EXECUTIONS: Final = statements("executions")
+
+
+class SqliteJobs:
+    """Jobs at rest, each call scoped to one tenant."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def now(self) -> datetime:
+        """Read the store's clock."""
+        return self._database.now()
+
+    async def add(self, job: ScheduledJob) -> ScheduledJob:
+        """Insert a job with its first recorded version."""
+
+        def work(transaction: Transaction) -> ScheduledJob:
+            _refuse_taken_key(transaction, job)
+            transaction.run(_JOBS["insert_job"], **job_row(job))
+            transaction.run(_JOBS["insert_counters"], **counters_row(job))
+            transaction.run(_JOBS["insert_version"], **change_row(first_version(job)))
+            return read_jobs(transaction, array([job.id]))[0]
+
+        return await self._database.write(work)
+
+    async def get(self, tenant_id: str, job_id: UUID) -> ScheduledJob:
+        """Read one job."""
+        return await self._database.read(lambda transaction: _existing(transaction, tenant_id, job_id))
+
+    async def list(self, tenant_id: str, query: JobFilter) -> Page[ScheduledJob]:
+        """Read the jobs that match."""
+        parameters = _conditions(query)
+
+        def work(transaction: Transaction) -> Page[ScheduledJob]:
+            [found] = transaction.rows(_JOBS["matching_jobs"], tenant_id=tenant_id, **parameters)
+            ids = json.loads(found["ids"])
+            shown = read_jobs(transaction, array(ids[: query.limit]))
+            return Page(
+                items=shown,
+                total=found["total"],
+                limit=query.limit,
+                offset=query.offset,
+                next_cursor=write_cursor(query, _position(query, shown[-1])) if len(ids) > len(shown) else None,
+            )
+
+        return await self._database.read(work)
+
+    async def change(
+        self,
+        tenant_id: str,
+        job_id: UUID,
+        decide: Decision,
+        *,
+        expected_version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Changed:
+        """Decide about a job and write the plan."""
+
+        def work(transaction: Transaction) -> Changed:
+            job = _existing(transaction, tenant_id, job_id)
+            known = transaction.column(
+                _EXECUTIONS["execution_with_key"], job_id=str(job_id), idempotency_key=idempotency_key
+            )
+            if known:
+                [execution] = transaction.rows(_EXECUTIONS["executions_by_ids"], ids=array(known))
+                return Changed(job=job, dispatches=(), execution=execution_of(execution))
+            if expected_version not in {None, job.version}:
+                raise VersionConflict(expected_version or 0, job.version)
+            return _write(transaction, job, decide)
+
+        return await self._database.write(work)
+
+    async def versions(self, tenant_id: str, job_id: UUID) -> Sequence[JobChange]:
+        """Read the recorded versions of a job."""
+
+        def work(transaction: Transaction) -> Sequence[JobChange]:
+            rows = transaction.rows(_JOBS["versions"], job_id=str(job_id), tenant_id=tenant_id)
+            if not rows:
+                raise JobNotFound(job_id)
+            return [change_of(row) for row in rows]
+
+        return await self._database.read(work)
+
+
+def _existing(transaction: Transaction, tenant_id: str, job_id: UUID) -> ScheduledJob:
+    """Read a job of a tenant, or raise JobNotFound."""
+    found = read_jobs(transaction, array([job_id]))
+    if not found or found[0].tenant_id != tenant_id or found[0].deleted_at is not None:
+        raise JobNotFound(job_id)
+    return found[0]
+
+
+def _write(transaction: Transaction, job: ScheduledJob, decide: Decision) -> Changed:
+    plan = decide(job, transaction.now)
+    _refuse_taken_key(transaction, plan.job)
+    accounts = Accounts(transaction)
+    accounts.load([job.id])
+    written = write_plans(accounts, [plan])
+    if (plan.job.definition, plan.job.deleted_at) != (job.definition, job.deleted_at):
+        transaction.run(_JOBS["save_definition"], **definition_row(plan.job))
+    newest = array(row.id for row in written.executions[-1:])
+    executions = transaction.rows(_EXECUTIONS["executions_by_ids"], ids=newest)
+    return Changed(
+        job=read_jobs(transaction, array([job.id]))[0],
+        dispatches=written.dispatches,
+        execution=execution_of(executions[0]) if executions else None,
+        stopped=written.stopped,
+    )
+
+
+def _refuse_taken_key(transaction: Transaction, job: ScheduledJob) -> None:
+    """Raise Conflict if another job has the key already."""
+    definition = job.definition
+    if definition.key is None or job.status is JobStatus.CANCELLED or job.deleted_at is not None:
+        return
+    taken = transaction.column(
+        _JOBS["job_with_key"],
+        id=str(job.id),
+        tenant_id=job.tenant_id,
+        handler_name=definition.handler_name,
+        key=definition.key,
+    )
+    if taken:
+        raise Conflict(f"another job has the key {definition.key!r}", UUID(taken[0]))
+
+
+def _conditions(query: JobFilter) -> Parameters:
+    """Write a filter as the parameters of `matching_jobs`; one item more than the page tells whether it ends there."""
+    cursor = read_cursor(query)
+    any_of = ("type", "status", "tags", "tags_all", "handler_name", "key", "created_by")
+    value = cursor.value if cursor else None
+    return {
+        **{name: array(values) if (values := getattr(query, name)) else None for name in any_of},
+        "name_contains": None if query.name_contains is None else clean_text(query.name_contains),
+        "created_after": to_micros(query.created_after),
+        "created_before": to_micros(query.created_before),
+        "next_run_after": to_micros(query.next_run_after),
+        "next_run_before": to_micros(query.next_run_before),
+        "sort_by": query.sort_by.value,
+        "descending": query.sort_order is SortOrder.DESC,
+        "cursor_id": str(cursor.id) if cursor else None,
+        "cursor_value": to_micros(value) if isinstance(value, datetime) else value,
+        "limit": query.limit + 1,
+        "offset": min(query.offset or 0, LARGEST),
+    }
+
+
+def _position(query: JobFilter, job: ScheduledJob) -> Position:
+    return Position(value=_sort_value(query.sort_by, job), id=job.id)
+
+
+def _sort_value(sort_by: SortBy, job: ScheduledJob) -> SortValue:
+    match sort_by:
+        case SortBy.CREATED_AT:
+            return job.created_at
+        case SortBy.NEXT_RUN:
+            return job.next_run
+        case SortBy.NAME:
+            return job.definition.name
+        case SortBy.PRIORITY:
+            return job.definition.priority

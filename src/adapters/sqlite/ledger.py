@@ -1,0 +1,94 @@
+"""The transactions of the protocol, over SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from ...domain.attempt import Attempt, Finish
+from ...domain.json import encoded
+from ...ports.dispatcher import Dispatch
+from ...ports.ledger import Finished, Fired, Hold, Lease, LogLine, Planner, Progress, Purged, Ready
+from . import attempts, finishing, firing, recovery
+from .database import Database
+from .log_rows import log_line_row
+from .statements import statements
+from .transaction import Parameters, Transaction
+
+_LEDGER: Final = statements("ledger")
+
+
+class SqliteLedger:
+    """Executions and jobs as the loops use them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def fire(self, planner: Planner, *, limit: int) -> Fired:
+        """Write the plans of due jobs."""
+        return await self._database.write(lambda transaction: firing.fire(transaction, planner, limit))
+
+    async def claim(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:
+        """Take pending, available executions for one worker."""
+        return await self._database.write(lambda transaction: attempts.claim(transaction, ids, worker_id))
+
+    async def renew(self, holds: Sequence[Hold], *, worker_id: str) -> Sequence[Hold]:
+        """Extend the leases of a worker."""
+        return await self._database.write(lambda transaction: attempts.renew(transaction, holds, worker_id))
+
+    async def stopped(self, holds: Sequence[Hold]) -> Sequence[Hold]:
+        """Tell which attempts no longer run."""
+        return await self._database.read(lambda transaction: attempts.stopped(transaction, holds))
+
+    async def finish(self, finishes: Sequence[Finish]) -> Finished:
+        """Write how attempts ended."""
+        return await self._database.write(lambda transaction: finishing.finish(transaction, finishes))
+
+    async def release(self, holds: Sequence[Hold]) -> Sequence[Dispatch]:
+        """Free the slots of ended executions."""
+        return await self._database.write(lambda transaction: attempts.release(transaction, holds))
+
+    async def expired(self, *, limit: int) -> Sequence[Lease]:
+        """List leases that the clock calls expired."""
+        return await self._database.read(lambda transaction: attempts.expired(transaction, limit))
+
+    async def ready(self, *, limit: int) -> Ready:
+        """Mark work that became available as dispatched."""
+        return await self._database.write(lambda transaction: recovery.ready(transaction, limit))
+
+    async def undelivered(self, *, grace: timedelta, limit: int) -> Sequence[tuple[Dispatch, datetime]]:
+        """List dispatches that nobody has claimed for too long."""
+        return await self._database.read(lambda transaction: recovery.undelivered(transaction, grace, limit))
+
+    async def redispatch(self, seen: Sequence[tuple[UUID, datetime]]) -> Sequence[Dispatch]:
+        """Take the right to repeat dispatches that nobody else has repeated."""
+        return await self._database.write(lambda transaction: recovery.redispatch(transaction, seen))
+
+    async def append_logs(self, lines: Sequence[LogLine]) -> None:
+        """Keep log lines."""
+        rows = [log_line_row(line) for line in lines]
+        await self._database.write(lambda transaction: transaction.run_many(_LEDGER["append_log"], rows))
+
+    async def report(self, reports: Sequence[Progress]) -> None:
+        """Show progress."""
+        rows = [_progress_row(report) for report in reports]
+        await self._database.write(lambda transaction: transaction.run_many(_LEDGER["report"], rows))
+
+    async def purge(self, *, keep: timedelta, newest: int, limit: int) -> Purged:
+        """Remove what is old; looking for it, which may take long, keeps nobody from writing."""
+
+        def remove(transaction: Transaction) -> Purged:
+            return recovery.remove(transaction, found, keep, limit)
+
+        found = await self._database.read(lambda transaction: recovery.removable(transaction, keep, newest, limit))
+        return await self._database.write(remove)
+
+
+def _progress_row(report: Progress) -> Parameters:
+    return {
+        "id": str(report.execution_id),
+        "attempt": report.attempt,
+        "progress": encoded({"percent": report.percent, "message": report.message}),
+    }

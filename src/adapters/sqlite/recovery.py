@@ -1,0 +1,59 @@
+"""What the sweeper finds and repeats: due retries, lost dispatches, what retention removes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from ...ports.dispatcher import Dispatch
+from ...ports.ledger import Purged, Ready
+from .accounts import read_dispatches
+from .execution_rows import dispatch_of
+from .instants import from_micros, span_micros, to_micros
+from .statements import statements
+from .transaction import Transaction, array
+
+_LEDGER: Final = statements("ledger")
+_EXECUTIONS: Final = statements("executions")
+
+
+def ready(transaction: Transaction, limit: int) -> Ready:
+    """Mark work that became available as dispatched."""
+    now = transaction.now_micros
+    ids = transaction.column(_LEDGER["ready"], now=now, limit=limit)
+    transaction.run(_LEDGER["mark_dispatched"], ids=array(ids), now=now)
+    [following] = transaction.column(_LEDGER["next_available"])
+    return Ready(
+        dispatches=read_dispatches(transaction, ids),
+        next_available_at=from_micros(following),
+        now=transaction.now,
+    )
+
+
+def undelivered(transaction: Transaction, grace: timedelta, limit: int) -> Sequence[tuple[Dispatch, datetime]]:
+    """List dispatches that nobody has claimed for too long."""
+    ids = transaction.column(_LEDGER["undelivered"], now=transaction.now_micros, grace=span_micros(grace), limit=limit)
+    rows = transaction.rows(_EXECUTIONS["dispatches"], ids=array(ids))
+    return [(dispatch_of(row), from_micros(row["dispatched_at"])) for row in rows]
+
+
+def redispatch(transaction: Transaction, seen: Sequence[tuple[UUID, datetime]]) -> Sequence[Dispatch]:
+    """Take the right to repeat dispatches that nobody else has repeated."""
+    pairs = array((str(execution_id), to_micros(dispatched_at)) for execution_id, dispatched_at in seen)
+    moved = set(transaction.column(_LEDGER["redispatch"], seen=pairs, now=transaction.now_micros))
+    return read_dispatches(transaction, dict.fromkeys(str(id_) for id_, _ in seen if str(id_) in moved))
+
+
+def removable(transaction: Transaction, keep: timedelta, newest: int, limit: int) -> Sequence[str]:
+    """Find ended executions that nobody keeps; once found, nothing can make them worth keeping again."""
+    before = to_micros(transaction.now - keep)
+    return transaction.column(_LEDGER["removable"], before=before, newest=newest, limit=limit)
+
+
+def remove(transaction: Transaction, executions: Sequence[str], keep: timedelta, limit: int) -> Purged:
+    """Remove executions that were found removable, then the deleted jobs that are left empty."""
+    removed = transaction.column(_LEDGER["remove_executions"], ids=array(executions))
+    jobs = transaction.column(_LEDGER["remove_jobs"], before=to_micros(transaction.now - keep), limit=limit)
+    return Purged(executions=len(removed), jobs=len(jobs))

@@ -1,0 +1,151 @@
+-- name: insert_execution
+-- Duplicates of a nominal time are told apart before; the unique index is the guard against being wrong about it.
+INSERT INTO executions (
+    id, job_id, job_version, tenant_id, status, origin, scheduled_at, created_at, priority, idempotency_key,
+    available_at, dispatched_at, started_at, completed_at, duration_ms, attempt, failures, max_retries,
+    next_retry_at, skip_reason, covers_until, covers_count, worker_id, lease_expires_at, holds_slot, event_id,
+    retry_of, correlation_id, trace_id, span_id, parent_span_id, error_type, error, error_stack, past_attempts,
+    metadata, payload, result
+)
+VALUES (
+    :id, :job_id, :job_version, :tenant_id, :status, :origin, :scheduled_at, :created_at, :priority, :idempotency_key,
+    :available_at, :dispatched_at, :started_at, :completed_at, :duration_ms, :attempt, :failures, :max_retries,
+    :next_retry_at, :skip_reason, :covers_until, :covers_count, :worker_id, :lease_expires_at, :holds_slot, :event_id,
+    :retry_of, :correlation_id, :trace_id, :span_id, :parent_span_id, :error_type, :error, :error_stack,
+    :past_attempts, :metadata, :payload, :result
+);
+
+-- name: executions_by_ids
+-- The one place where whole executions are read, in the order of the ids.
+SELECT e.*
+FROM json_each(:ids) AS wanted
+CROSS JOIN executions AS e ON e.id = wanted.value
+ORDER BY wanted.key;
+
+-- name: known_nominals
+-- Which of [job, nominal time] the ledger has already, and how those rows stand.
+SELECT e.job_id, e.scheduled_at, e.status
+FROM json_each(:nominals) AS wanted
+CROSS JOIN executions AS e
+    ON e.job_id = json_extract(wanted.value, '$[0]') AND e.scheduled_at = json_extract(wanted.value, '$[1]')
+WHERE e.origin = 'schedule';
+
+-- name: execution_with_key
+-- A request that is repeated with its key is answered by what it made the first time.
+SELECT id FROM executions WHERE job_id = :job_id AND idempotency_key = :idempotency_key;
+
+-- name: open_executions
+-- What a cancelled job still has to end.
+SELECT id FROM executions WHERE job_id = :job_id AND status IN ('pending', 'running') ORDER BY id;
+
+-- name: cancel_executions
+-- A running one keeps slot and lease until its handler is really gone.
+UPDATE executions
+SET
+    status = 'cancelled', completed_at = :now, next_retry_at = NULL,
+    holds_slot = CASE status WHEN 'running' THEN holds_slot ELSE 0 END
+WHERE id IN (SELECT value FROM json_each(:ids)) AND status IN ('pending', 'running');
+
+-- name: oldest_waiting
+-- For each [job, slots], as many of the oldest waiting executions as there are slots: one seek each, however
+-- long the queue is.
+WITH RECURSIVE chosen (job_id, slots, id) AS (
+    SELECT
+        json_extract(value, '$[0]'),
+        json_extract(value, '$[1]'),
+        (
+            SELECT min(e.id) FROM executions AS e
+            WHERE
+                e.job_id = json_extract(value, '$[0]') AND e.status IN ('pending', 'running')
+                AND e.available_at IS NULL
+        )
+    FROM json_each(:vacancies)
+    UNION ALL
+    SELECT
+        c.job_id,
+        c.slots - 1,
+        (
+            SELECT min(e.id) FROM executions AS e
+            WHERE
+                e.job_id = c.job_id AND e.status IN ('pending', 'running')
+                AND e.available_at IS NULL AND e.id > c.id
+        )
+    FROM chosen AS c
+    WHERE c.slots > 1 AND c.id IS NOT NULL
+)
+
+SELECT job_id, id FROM chosen WHERE id IS NOT NULL ORDER BY id;
+
+-- name: admit_executions
+-- What holds a slot is available, and counts as dispatched in the transaction that gave it the slot.
+UPDATE executions
+SET available_at = :now, dispatched_at = :now, redispatches = 0, holds_slot = 1
+WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: dispatches
+-- What an executor needs in order to claim these, in the order of the ids.
+SELECT e.id, e.priority, e.dispatched_at, j.definition
+FROM json_each(:ids) AS wanted
+CROSS JOIN executions AS e ON e.id = wanted.value
+CROSS JOIN jobs AS j ON j.id = e.job_id
+ORDER BY wanted.key;
+
+-- name: matching_of_tenant
+-- One row with the total and the ids of a page, both by the index that has them in order.
+WITH matching AS NOT MATERIALIZED (
+    SELECT id, scheduled_at
+    FROM executions
+    WHERE
+        tenant_id = :tenant_id
+        AND scheduled_at >= :scheduled_after AND scheduled_at <= :scheduled_before
+        AND (:status IS NULL OR status IN (SELECT value FROM json_each(:status)))
+        AND (:origin IS NULL OR origin IN (SELECT value FROM json_each(:origin)))
+),
+
+page AS (
+    SELECT id
+    FROM matching
+    WHERE :cursor_id IS NULL OR (scheduled_at, id) < (:cursor_value, :cursor_id)
+    ORDER BY scheduled_at DESC, id DESC
+    LIMIT :limit OFFSET :offset
+)
+
+SELECT
+    (SELECT count(*) FROM matching) AS total,
+    (SELECT json_group_array(id) FROM page) AS ids;
+
+-- name: matching_of_job
+-- The same for the history of one job, by the index of its executions.
+WITH matching AS NOT MATERIALIZED (
+    SELECT id, scheduled_at
+    FROM executions
+    WHERE
+        job_id = :job_id AND +tenant_id = :tenant_id
+        AND scheduled_at >= :scheduled_after AND scheduled_at <= :scheduled_before
+        AND (:status IS NULL OR status IN (SELECT value FROM json_each(:status)))
+        AND (:origin IS NULL OR origin IN (SELECT value FROM json_each(:origin)))
+),
+
+page AS (
+    SELECT id
+    FROM matching
+    WHERE :cursor_id IS NULL OR (scheduled_at, id) < (:cursor_value, :cursor_id)
+    ORDER BY scheduled_at DESC, id DESC
+    LIMIT :limit OFFSET :offset
+)
+
+SELECT
+    (SELECT count(*) FROM matching) AS total,
+    (SELECT json_group_array(id) FROM page) AS ids;
+
+-- name: logs
+-- Lines in the order in which they were written, attempt after attempt.
+SELECT execution_id, attempt, sequence, logged_at, level, message, fields
+FROM execution_logs
+WHERE execution_id = :execution_id
+ORDER BY attempt, sequence
+LIMIT :limit OFFSET :after;
+
+-- name: count_logs
+-- How many lines there are to page through.
+SELECT count(*) AS total FROM execution_logs WHERE execution_id = :execution_id;

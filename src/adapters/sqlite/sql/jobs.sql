@@ -1,0 +1,151 @@
+-- name: insert_job
+-- The definition is one document, whose parts that lists filter by are generated columns.
+INSERT INTO jobs (
+    id, tenant_id, status, next_run, last_run, last_nominal, exhausted, created_by, created_at, updated_at,
+    completed_at, cancelled_at, deleted_at, deleted_by, version, definition
+)
+VALUES (
+    :id, :tenant_id, :status, :next_run, :last_run, :last_nominal, :exhausted, :created_by, :created_at, :updated_at,
+    :completed_at, :cancelled_at, :deleted_at, :deleted_by, :version, :definition
+);
+
+-- name: insert_counters
+-- Counters have a row of their own, as on engines where a finish must not lock what the timer wants.
+INSERT INTO job_counters (
+    job_id, executions_count, success_count, failure_count, consecutive_failures, duration_total_ms,
+    scheduled_count, slots_taken, waiting, live
+)
+VALUES (
+    :job_id, :executions_count, :success_count, :failure_count, :consecutive_failures, :duration_total_ms,
+    :scheduled_count, :slots_taken, :waiting, :live
+);
+
+-- name: insert_version
+-- Every version is kept with what was before and after: the proof needs it.
+INSERT INTO job_versions (job_id, tenant_id, version, changed_at, changed_by, reason, before, after)
+VALUES (:job_id, :tenant_id, :version, :changed_at, :changed_by, :reason, :before, :after);
+
+-- name: jobs_by_ids
+-- The one place where jobs are read, in the order of the ids.
+SELECT
+    j.id, j.tenant_id, j.status, j.next_run, j.last_run, j.last_nominal, j.exhausted, j.created_by, j.created_at,
+    j.updated_at, j.completed_at, j.cancelled_at, j.deleted_at, j.deleted_by, j.version, j.definition,
+    c.executions_count, c.success_count, c.failure_count, c.consecutive_failures, c.duration_total_ms,
+    c.scheduled_count, c.slots_taken, c.waiting, c.live
+FROM json_each(:ids) AS wanted
+CROSS JOIN jobs AS j ON j.id = wanted.value
+CROSS JOIN job_counters AS c ON c.job_id = j.id
+ORDER BY wanted.key;
+
+-- name: due_jobs
+-- Earliest first, so that a backlog is worked off in the order in which it arose.
+SELECT id FROM jobs
+WHERE status = 'active' AND next_run IS NOT NULL AND next_run <= :now
+ORDER BY next_run, id
+LIMIT :limit;
+
+-- name: next_due
+-- Until when the timer may sleep.
+SELECT min(next_run) AS next_due FROM jobs WHERE status = 'active' AND next_run IS NOT NULL;
+
+-- name: job_with_key
+-- A key is free again once its job is cancelled or deleted.
+SELECT id FROM jobs
+WHERE
+    tenant_id = :tenant_id AND handler_name = :handler_name AND key = :key
+    AND status <> 'cancelled' AND deleted_at IS NULL AND id <> :id;
+
+-- name: save_state
+-- What firing and ending change; the definition stays as it is written, readable or not.
+UPDATE jobs
+SET
+    status = :status, next_run = :next_run, last_run = :last_run, last_nominal = :last_nominal,
+    exhausted = :exhausted, updated_at = :updated_at, completed_at = :completed_at, cancelled_at = :cancelled_at,
+    version = :version
+WHERE id = :id;
+
+-- name: save_definition
+-- What only a request changes.
+UPDATE jobs SET definition = :definition, deleted_at = :deleted_at, deleted_by = :deleted_by WHERE id = :id;
+
+-- name: save_counters
+-- Whole rows, because the rules that count are the domain's.
+UPDATE job_counters
+SET
+    executions_count = :executions_count, success_count = :success_count, failure_count = :failure_count,
+    consecutive_failures = :consecutive_failures, duration_total_ms = :duration_total_ms,
+    scheduled_count = :scheduled_count, slots_taken = :slots_taken, waiting = :waiting, live = :live
+WHERE job_id = :job_id;
+
+-- name: versions
+-- Also those of a deleted job, since its ledger outlives it.
+SELECT v.job_id, v.tenant_id, v.version, v.changed_at, v.changed_by, v.reason, v.before, v.after
+FROM job_versions AS v
+WHERE v.job_id = :job_id AND v.tenant_id = :tenant_id
+ORDER BY v.version;
+
+-- name: matching_jobs
+-- One row with the total and the ids of a page, so that sorting carries no documents; a null condition asks for
+-- nothing, and absent values come last whichever way the list goes.
+WITH matching AS (
+    SELECT
+        id,
+        CASE :sort_by
+            WHEN 'created_at' THEN created_at
+            WHEN 'next_run' THEN next_run
+            WHEN 'name' THEN name
+            WHEN 'priority' THEN priority
+        END AS place
+    FROM jobs
+    WHERE
+        tenant_id = :tenant_id AND deleted_at IS NULL
+        AND (:type IS NULL OR type IN (SELECT value FROM json_each(:type)))
+        AND (:status IS NULL OR status IN (SELECT value FROM json_each(:status)))
+        AND (:handler_name IS NULL OR handler_name IN (SELECT value FROM json_each(:handler_name)))
+        AND (:key IS NULL OR key IN (SELECT value FROM json_each(:key)))
+        AND (:created_by IS NULL OR created_by IN (SELECT value FROM json_each(:created_by)))
+        AND (:name_contains IS NULL OR instr(lower(name), lower(:name_contains)) > 0)
+        AND (:created_after IS NULL OR created_at >= :created_after)
+        AND (:created_before IS NULL OR created_at <= :created_before)
+        AND (:next_run_after IS NULL OR next_run >= :next_run_after)
+        AND (:next_run_before IS NULL OR next_run <= :next_run_before)
+        AND (
+            :tags IS NULL
+            OR EXISTS (
+                SELECT 1 FROM json_each(definition, '$.tags') AS tag
+                WHERE tag.value IN (SELECT value FROM json_each(:tags))
+            )
+        )
+        AND (
+            :tags_all IS NULL
+            OR NOT EXISTS (
+                SELECT value FROM json_each(:tags_all)
+                EXCEPT
+                SELECT value FROM json_each(definition, '$.tags')
+            )
+        )
+),
+
+page AS (
+    SELECT id
+    FROM matching
+    WHERE
+        :cursor_id IS NULL
+        OR (place IS NULL) > (:cursor_value IS NULL)
+        OR (
+            (place IS NULL) = (:cursor_value IS NULL)
+            AND CASE
+                WHEN :descending THEN (ifnull(place, 0), id) < (ifnull(:cursor_value, 0), :cursor_id)
+                ELSE (ifnull(place, 0), id) > (ifnull(:cursor_value, 0), :cursor_id)
+            END
+        )
+    ORDER BY
+        place IS NULL,
+        iif(:descending, NULL, place), iif(:descending, NULL, id),
+        iif(:descending, place, NULL) DESC, iif(:descending, id, NULL) DESC
+    LIMIT :limit OFFSET :offset
+)
+
+SELECT
+    (SELECT count(*) FROM matching) AS total,
+    (SELECT json_group_array(id) FROM page) AS ids;

@@ -1,0 +1,181 @@
+-- name: claimable
+-- Whoever does not get the row drops the message, so duplicate deliveries are harmless.
+SELECT e.id
+FROM json_each(:ids) AS wanted
+CROSS JOIN executions AS e ON e.id = wanted.value
+WHERE e.status = 'pending' AND e.dispatched_at IS NOT NULL
+ORDER BY wanted.key;
+
+-- name: claim
+-- A claim raises the attempt, which is the fence of every later write.
+UPDATE executions
+SET
+    status = 'running', attempt = attempt + 1, started_at = :now, next_retry_at = NULL, redispatches = 0,
+    worker_id = :worker_id,
+    lease_expires_at = :now + 1000000 * (
+        SELECT ifnull(j.lock_timeout_seconds, :lock_timeout_seconds) FROM jobs AS j WHERE j.id = executions.job_id
+    )
+WHERE id IN (SELECT value FROM json_each(:ids)) AND status = 'pending';
+
+-- name: attempts
+-- What a node needs in order to run and settle what it holds, in the order of the ids.
+SELECT
+    e.id, e.job_id, e.tenant_id, e.status, e.payload, e.attempt, e.failures, e.max_retries, e.scheduled_at,
+    e.created_at, e.started_at, e.lease_expires_at, e.idempotency_key, e.correlation_id, e.trace_id, e.span_id,
+    e.parent_span_id, j.definition
+FROM json_each(:ids) AS wanted
+CROSS JOIN executions AS e ON e.id = wanted.value
+CROSS JOIN jobs AS j ON j.id = e.job_id
+ORDER BY wanted.key;
+
+-- name: renew
+-- One statement for all that a node holds; what has ended keeps its slot only under a live lease.
+UPDATE executions
+SET
+    lease_expires_at = :now + 1000000 * (
+        SELECT ifnull(j.lock_timeout_seconds, :lock_timeout_seconds) FROM jobs AS j WHERE j.id = executions.job_id
+    )
+WHERE
+    (id, attempt) IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:holds))
+    AND worker_id = :worker_id AND lease_expires_at IS NOT NULL
+RETURNING id, attempt, status;
+
+-- name: still_running
+-- Which holds are what they were.
+SELECT e.id, e.attempt
+FROM json_each(:holds) AS hold
+CROSS JOIN executions AS e ON e.id = json_extract(hold.value, '$[0]')
+WHERE e.attempt = json_extract(hold.value, '$[1]') AND e.status = 'running';
+
+-- name: held
+-- What a finish is held against: a worker that lost its lease must not overwrite what its successor did.
+SELECT e.id, e.job_id, e.attempt, e.failures, e.holds_slot, e.worker_id, e.lease_expires_at
+FROM json_each(:ids) AS wanted
+CROSS JOIN executions AS e ON e.id = wanted.value
+WHERE e.status = 'running';
+
+-- name: finish
+-- An end; slot and lease stay while the handler is not really gone.
+UPDATE executions
+SET
+    status = :status, failures = :failures, result = :result, error = :error, error_type = :error_type,
+    error_stack = :error_stack, completed_at = :completed_at, duration_ms = :duration_ms,
+    past_attempts = CASE
+        WHEN :past_attempt IS NULL THEN past_attempts ELSE json_insert(past_attempts, '$[#]', json(:past_attempt))
+    END,
+    holds_slot = CASE WHEN :releases_slot THEN 0 ELSE holds_slot END,
+    lease_expires_at = CASE WHEN :releases_slot THEN NULL ELSE lease_expires_at END
+WHERE id = :id AND attempt = :attempt AND status = 'running';
+
+-- name: hand_back
+-- Another attempt will follow in the same slot; what went wrong stays to be seen while it waits.
+UPDATE executions
+SET
+    status = 'pending', failures = :failures, error = :error, error_type = :error_type, error_stack = :error_stack,
+    past_attempts = CASE
+        WHEN :past_attempt IS NULL THEN past_attempts ELSE json_insert(past_attempts, '$[#]', json(:past_attempt))
+    END,
+    available_at = :available_at, next_retry_at = :next_retry_at, dispatched_at = :dispatched_at, redispatches = 0,
+    worker_id = NULL, lease_expires_at = NULL
+WHERE id = :id AND attempt = :attempt AND status = 'running';
+
+-- name: unreleased
+-- Ended executions that these holds still keep a slot for.
+SELECT e.id, e.job_id, e.holds_slot
+FROM json_each(:holds) AS hold
+CROSS JOIN executions AS e ON e.id = json_extract(hold.value, '$[0]')
+WHERE
+    e.attempt = json_extract(hold.value, '$[1]') AND e.lease_expires_at IS NOT NULL
+    AND e.status NOT IN ('pending', 'running');
+
+-- name: release
+-- Their handlers are gone.
+UPDATE executions SET holds_slot = 0, lease_expires_at = NULL WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: expired
+-- Oldest first; whether the node is dead is for the sweeper to say. What started in the future did so before
+-- the clock was set back, so that its lease looks longer than it is.
+SELECT id FROM executions
+WHERE lease_expires_at IS NOT NULL AND (lease_expires_at <= :now OR started_at > :now)
+ORDER BY lease_expires_at, id
+LIMIT :limit;
+
+-- name: ready
+-- Retries whose delay has passed, and work handed back for later.
+SELECT id FROM executions
+WHERE status = 'pending' AND dispatched_at IS NULL AND available_at IS NOT NULL AND available_at <= :now
+ORDER BY available_at, id
+LIMIT :limit;
+
+-- name: mark_dispatched
+-- What is marked is dispatched after the commit; a crash in between is a lost dispatch, which is repeated.
+UPDATE executions SET dispatched_at = :now WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: next_available
+-- Until when the sweeper may sleep.
+SELECT min(available_at) AS next_available_at FROM executions
+WHERE status = 'pending' AND dispatched_at IS NULL AND available_at IS NOT NULL;
+
+-- name: undelivered
+-- The patience doubles with each repeat, so that a backlog is no storm of repeats. What was dispatched in the
+-- future was so before the clock was set back.
+SELECT id FROM executions
+WHERE
+    status = 'pending' AND available_at IS NOT NULL AND dispatched_at IS NOT NULL
+    AND (dispatched_at + (:grace << min(redispatches, 6)) <= :now OR dispatched_at > :now)
+ORDER BY dispatched_at, id
+LIMIT :limit;
+
+-- name: redispatch
+-- Moving dispatched_at is taking the right to repeat: of ten sweepers that saw the same value, one moves it.
+UPDATE executions
+SET dispatched_at = :now, redispatches = redispatches + 1
+WHERE
+    (id, dispatched_at) IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:seen))
+    AND status = 'pending'
+RETURNING id;
+
+-- name: append_log
+-- A line that comes twice stays as it was; one whose execution retention has removed is dropped.
+INSERT INTO execution_logs (execution_id, attempt, sequence, logged_at, level, message, fields)
+SELECT :execution_id, :attempt, :sequence, :logged_at, :level, :message, :fields
+WHERE EXISTS (SELECT 1 FROM executions WHERE id = :execution_id)
+ON CONFLICT DO NOTHING;
+
+-- name: report
+-- Progress is shown only for the attempt that makes it.
+UPDATE executions
+SET metadata = json_set(metadata, '$.progress', json(:progress))
+WHERE id = :id AND attempt = :attempt AND status = 'running' AND json_type(metadata) = 'object';
+
+-- name: removable
+-- Old enough, ended, released, and not among the newest of their job: the boundary of a job is its newest id
+-- that is not kept.
+WITH boundaries AS (
+    SELECT
+        j.id AS job_id,
+        (SELECT e.id FROM executions AS e WHERE e.job_id = j.id ORDER BY e.id DESC LIMIT 1 OFFSET :newest) AS id
+    FROM jobs AS j
+)
+
+SELECT e.id
+FROM boundaries AS b
+CROSS JOIN executions AS e INDEXED BY executions_newest ON e.job_id = b.job_id AND e.id <= b.id
+WHERE e.created_at < :before AND e.status NOT IN ('pending', 'running') AND e.lease_expires_at IS NULL
+ORDER BY e.id
+LIMIT :limit;
+
+-- name: remove_executions
+-- Their logs go with them; what another sweeper removed meanwhile is not counted twice.
+DELETE FROM executions WHERE id IN (SELECT value FROM json_each(:ids)) RETURNING id;
+
+-- name: remove_jobs
+-- Deleted jobs that the ledger no longer needs; their versions and counters go with them.
+DELETE FROM jobs
+WHERE id IN (
+    SELECT j.id FROM jobs AS j
+    WHERE j.deleted_at < :before AND NOT EXISTS (SELECT 1 FROM executions AS e WHERE e.job_id = j.id)
+    ORDER BY j.deleted_at
+    LIMIT :limit
+)
+RETURNING id;

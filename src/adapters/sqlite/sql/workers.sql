@@ -1,0 +1,35 @@
+-- name: beat
+-- A dead worker stays dead: its leases were given to others.
+INSERT INTO workers (
+    id, name, roles, capabilities, version, capacity, running, status, started_at, heartbeat_at
+)
+VALUES (
+    :id, :name, :roles, :capabilities, :version, :capacity, :running, :status, :started_at, :heartbeat_at
+)
+ON CONFLICT (id) DO UPDATE
+SET
+    name = excluded.name, roles = excluded.roles, capabilities = excluded.capabilities, version = excluded.version,
+    capacity = excluded.capacity, running = excluded.running, status = excluded.status,
+    started_at = excluded.started_at, heartbeat_at = excluded.heartbeat_at
+WHERE workers.status <> 'dead';
+
+-- name: workers
+-- Newest heartbeat first.
+SELECT id, name, roles, capabilities, version, capacity, running, status, started_at, heartbeat_at
+FROM workers
+ORDER BY heartbeat_at DESC, id;
+
+-- name: forget
+-- Stopped workers said goodbye; the dead are shown for a while.
+DELETE FROM workers WHERE status = 'stopped' OR (status = 'dead' AND heartbeat_at < :mourned);
+
+-- name: bury
+-- Only once its executions are released, so that nobody forgets to recover them.
+UPDATE workers
+SET status = 'dead'
+WHERE
+    status <> 'dead' AND heartbeat_at < :silent
+    AND id NOT IN (
+        SELECT worker_id FROM executions WHERE lease_expires_at IS NOT NULL AND worker_id IS NOT NULL
+    )
+RETURNING id;

@@ -1,0 +1,88 @@
+"""One transaction, as the code inside it sees it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, TypeAlias
+
+from ...domain.json import Json
+from .instants import to_micros
+
+LARGEST: Final = 2**63 - 1
+"""The largest integer that SQLite knows."""
+
+Row: TypeAlias = Mapping[str, Any]
+"""A row by the names of its columns."""
+
+Parameters: TypeAlias = Mapping[str, Any]
+"""What the named parameters of a statement stand for, in the types of SQLite."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transaction:
+    """A snapshot to read from, or the one writer of the file; `now` was read when it began."""
+
+    connection: sqlite3.Connection
+    now: datetime
+
+    @property
+    def now_micros(self) -> int:
+        """When the transaction began, as rows say it."""
+        return to_micros(self.now)
+
+    def rows(self, statement: str, **parameters: object) -> list[Row]:
+        """Run a statement and read all that it answers."""
+        cursor = self.connection.execute(statement, parameters)
+        names = [column[0] for column in cursor.description]
+        return [dict(zip(names, row, strict=True)) for row in cursor]
+
+    def row(self, statement: str, **parameters: object) -> Row | None:
+        """Run a statement and read the one row that it answers, if any."""
+        found = self.rows(statement, **parameters)
+        return found[0] if found else None
+
+    def column(self, statement: str, **parameters: object) -> list[Any]:
+        """Run a statement and read the first column of what it answers."""
+        return [row[0] for row in self.connection.execute(statement, parameters)]
+
+    def run(self, statement: str, **parameters: object) -> None:
+        """Run a statement that answers nothing."""
+        self.connection.execute(statement, parameters)
+
+    def run_many(self, statement: str, rows: Iterable[Parameters]) -> None:
+        """Run a statement for each of many rows."""
+        self.connection.executemany(statement, rows)
+
+    @contextmanager
+    def savepoint(self) -> Generator[None]:
+        """Undo what is written inside if it raises, and go on with the transaction."""
+        self.connection.execute("SAVEPOINT inside")
+        try:
+            yield
+        except BaseException:
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK TO inside")
+            raise
+        finally:
+            if self.connection.in_transaction:
+                self.connection.execute("RELEASE inside")
+
+
+def array(values: Iterable[object]) -> str:
+    """Write a set as the JSON array in which it crosses into a statement, in ASCII; ids cross as text."""
+    return json.dumps([_element(value) for value in values], separators=(",", ":"))
+
+
+def _element(value: object) -> Json:
+    match value:
+        case None | int() | str():
+            return value
+        case tuple():
+            return [_element(item) for item in value]
+        case _:
+            return str(value)

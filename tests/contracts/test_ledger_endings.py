@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tests.contracts.steps import (
+    TENANT,
+    an_idle_job,
+    claim,
+    counters,
+    execution,
+    executions_of,
+    trigger,
+)
+from tests.makers import a_failure, a_job, a_success, decided, planner
+from tocsin.adapters.system import ManualClock
+from tocsin.domain.job import JobStatus, JobType, ScheduledJob
+from tocsin.domain.lifecycle import pause, resume, retry
+from tocsin.ports.storage import Storage
+
+MINUTE = timedelta(minutes=1)
+
+
+async def a_fired_one_time_job(storage: Storage, clock: ManualClock, **fields: object) -> ScheduledJob:
+    at = clock.now() + MINUTE
+    job = await storage.jobs.add(a_job(type=JobType.ONE_TIME, schedule=at.isoformat(), **fields))
+    clock.move_to(at)
+    await storage.ledger.fire(planner, limit=10)
+    return job
+
+
+async def status_of(storage: Storage, job: ScheduledJob) -> JobStatus:
+    return (await storage.jobs.get(TENANT, job.id)).status
+
+
+async def test_a_one_time_job_that_failed_for_good_is_failed_and_a_retry_makes_it_active_again(
+    storage: Storage, clock: ManualClock
+) -> None:
+    job = await a_fired_one_time_job(storage, clock, max_retries=1, retry_delay_ms=0)
+    [row] = await executions_of(storage, job)
+    [attempt] = await claim(storage, row)
+    await storage.ledger.finish([a_failure(attempt)])
+    assert await status_of(storage, job) is JobStatus.ACTIVE
+    clock.advance(5)
+    await storage.ledger.ready(limit=10)
+    [attempt] = await claim(storage, row)
+    await storage.ledger.finish([a_failure(attempt)])
+    assert await status_of(storage, job) is JobStatus.FAILED
+
+    failed = await execution(storage, row.id)
+    changed = await storage.jobs.change(TENANT, job.id, decided(retry, failed))
+    assert changed.execution is not None
+    assert (changed.job.status, changed.execution.retry_of) == (JobStatus.ACTIVE, row.id)
+
+    [attempt] = await claim(storage, changed.execution)
+    await storage.ledger.finish([a_success(attempt)])
+    assert await status_of(storage, job) is JobStatus.COMPLETED
+    reasons = [change.reason for change in await storage.jobs.versions(TENANT, job.id)]
+    assert reasons == ["created", "nothing left to fire", "retried", "nothing left to fire"]
+
+
+async def test_a_one_time_job_whose_execution_is_cancelled_is_failed(storage: Storage, clock: ManualClock) -> None:
+    job = await a_fired_one_time_job(storage, clock)
+    [row] = await executions_of(storage, job)
+
+    changed = await storage.executions.cancel(TENANT, row.id)
+
+    assert (changed.job.status, changed.job.completed_at) == (JobStatus.FAILED, clock.now())
+
+
+async def test_a_running_cancel_concludes_the_job_before_the_slot_is_free(storage: Storage, clock: ManualClock) -> None:
+    job = await a_fired_one_time_job(storage, clock)
+    [row] = await executions_of(storage, job)
+    await claim(storage, row)
+
+    changed = await storage.executions.cancel(TENANT, row.id)
+
+    assert (changed.job.status, changed.job.counters.slots_taken) == (JobStatus.FAILED, 1)
+    await storage.ledger.release([(row.id, 1)])
+    assert (await counters(storage, job)).slots_taken == 0
+
+
+async def test_a_recurring_job_completes_after_its_last_execution_however_that_ended(
+    storage: Storage, clock: ManualClock
+) -> None:
+    job = await storage.jobs.add(a_job(type=JobType.RECURRING, max_executions=2, max_retries=0, concurrency=2))
+    for _ in range(2):
+        clock.advance(MINUTE)
+        await storage.ledger.fire(planner, limit=10)
+    first, second = await claim(storage, *await executions_of(storage, job))
+
+    await storage.ledger.finish([a_success(first)])
+    assert await status_of(storage, job) is JobStatus.ACTIVE
+    await storage.ledger.finish([a_failure(second)])
+
+    assert await status_of(storage, job) is JobStatus.COMPLETED
+    clock.advance(10 * MINUTE)
+    assert (await storage.ledger.fire(planner, limit=10)).jobs == 0
+
+
+async def test_a_paused_job_completes_the_same_way(storage: Storage, clock: ManualClock) -> None:
+    job = await a_fired_one_time_job(storage, clock)
+    await storage.jobs.change(TENANT, job.id, decided(pause))
+    [attempt] = await claim(storage, *await executions_of(storage, job))
+
+    await storage.ledger.finish([a_success(attempt)])
+
+    assert await status_of(storage, job) is JobStatus.COMPLETED
+
+
+async def test_a_paused_one_time_job_without_success_fails_when_it_is_resumed(
+    storage: Storage, clock: ManualClock
+) -> None:
+    job = await a_fired_one_time_job(storage, clock, max_retries=0)
+    await storage.jobs.change(TENANT, job.id, decided(pause))
+    [attempt] = await claim(storage, *await executions_of(storage, job))
+    await storage.ledger.finish([a_failure(attempt)])
+    assert await status_of(storage, job) is JobStatus.PAUSED
+
+    changed = await storage.jobs.change(TENANT, job.id, decided(resume))
+
+    assert changed.job.status is JobStatus.FAILED
+
+
+async def test_a_manual_run_of_a_completed_job_leaves_it_completed(storage: Storage, clock: ManualClock) -> None:
+    job = await a_fired_one_time_job(storage, clock)
+    [attempt] = await claim(storage, *await executions_of(storage, job))
+    await storage.ledger.finish([a_success(attempt)])
+
+    [row] = await trigger(storage, job, 1)
+    [attempt] = await claim(storage, row)
+    await storage.ledger.finish([a_failure(attempt)])
+
+    assert await status_of(storage, job) is JobStatus.COMPLETED
+
+
+async def test_an_event_job_never_runs_out(storage: Storage) -> None:
+    job = await an_idle_job(storage)
+    [attempt] = await claim(storage, *await trigger(storage, job, 1))
+
+    await storage.ledger.finish([a_success(attempt)])
+
+    assert await status_of(storage, job) is JobStatus.ACTIVE

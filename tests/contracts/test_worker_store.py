@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.contracts.steps import TENANT, WORKER, a_running_attempt
+from tests.makers import START, a_success, a_worker
+from tocsin.adapters.system import ManualClock
+from tocsin.ports.storage import Storage
+
+SILENT = timedelta(seconds=30)
+
+
+async def test_a_beat_registers_a_worker_at_the_stores_now(storage: Storage, clock: ManualClock) -> None:
+    clock.advance(5)
+    worker = a_worker()
+
+    await storage.workers.beat(worker)
+
+    assert list(await storage.workers.list()) == [replace(worker, heartbeat_at=clock.now())]
+
+
+async def test_a_beat_refreshes_a_worker(storage: Storage, clock: ManualClock) -> None:
+    await storage.workers.beat(a_worker())
+    clock.advance(5)
+    refreshed = a_worker(running=3, status="draining", capabilities=("http",), roles=("executor",))
+
+    await storage.workers.beat(refreshed)
+
+    assert list(await storage.workers.list()) == [replace(refreshed, heartbeat_at=clock.now())]
+
+
+async def test_workers_are_listed_newest_heartbeat_first(storage: Storage, clock: ManualClock) -> None:
+    for name in ("b", "c", "a"):
+        await storage.workers.beat(a_worker(id=name))
+        clock.advance(1)
+
+    assert [worker.id for worker in await storage.workers.list()] == ["a", "c", "b"]
+
+
+async def test_a_silent_worker_is_buried_once(storage: Storage, clock: ManualClock) -> None:
+    await storage.workers.beat(a_worker(id="silent"))
+    clock.advance(31)
+    await storage.workers.beat(a_worker(id="loud"))
+
+    buried = await storage.workers.bury(silent_for=SILENT)
+
+    assert [(worker.id, worker.status) for worker in buried] == [("silent", "dead")]
+    assert {worker.id: worker.status for worker in await storage.workers.list()} == {"silent": "dead", "loud": "live"}
+    assert not await storage.workers.bury(silent_for=SILENT)
+
+
+async def test_a_dead_worker_stays_dead_and_its_node_comes_back_as_another(
+    storage: Storage, clock: ManualClock
+) -> None:
+    await storage.workers.beat(a_worker())
+    clock.advance(31)
+    await storage.workers.bury(silent_for=SILENT)
+
+    await storage.workers.beat(a_worker())
+    await storage.workers.beat(a_worker(id="node-1/boot-2"))
+
+    assert {worker.id: worker.status for worker in await storage.workers.list()} == {
+        WORKER: "dead",
+        "node-1/boot-2": "live",
+    }
+
+
+@pytest.mark.parametrize("status", ["live", "draining"])
+async def test_a_silent_worker_is_not_buried_while_it_holds_a_lease(
+    storage: Storage, clock: ManualClock, status: str
+) -> None:
+    await storage.workers.beat(a_worker(status=status))
+    attempt = await a_running_attempt(storage)
+    clock.advance(3600)
+
+    assert not await storage.workers.bury(silent_for=SILENT)
+    await storage.executions.cancel(TENANT, attempt.execution_id)
+    assert not await storage.workers.bury(silent_for=SILENT)
+    await storage.ledger.release([(attempt.execution_id, 1)])
+
+    assert [worker.id for worker in await storage.workers.bury(silent_for=SILENT)] == [WORKER]
+
+
+async def test_finished_work_keeps_nobody_from_being_buried(storage: Storage, clock: ManualClock) -> None:
+    await storage.workers.beat(a_worker())
+    attempt = await a_running_attempt(storage)
+    await storage.ledger.finish([a_success(attempt)])
+    clock.advance(31)
+
+    assert len(await storage.workers.bury(silent_for=SILENT)) == 1
+
+
+async def test_stopped_workers_are_removed_and_dead_ones_after_a_day(storage: Storage, clock: ManualClock) -> None:
+    await storage.workers.beat(a_worker(id="silent"))
+    await storage.workers.beat(a_worker(id="stopped", status="stopped"))
+    clock.advance(31)
+
+    assert [worker.id for worker in await storage.workers.bury(silent_for=SILENT)] == ["silent"]
+    assert [worker.id for worker in await storage.workers.list()] == ["silent"]
+    clock.advance(timedelta(hours=23))
+    await storage.workers.bury(silent_for=SILENT)
+    assert [worker.id for worker in await storage.workers.list()] == ["silent"]
+    clock.advance(timedelta(hours=2))
+    assert not await storage.workers.bury(silent_for=SILENT)
+    assert not await storage.workers.list()
+
+
+async def test_a_worker_found_silent_after_days_is_still_answered(storage: Storage, clock: ManualClock) -> None:
+    await storage.workers.beat(a_worker())
+    clock.advance(timedelta(days=3))
+
+    [buried] = await storage.workers.bury(silent_for=SILENT)
+
+    assert (buried.id, buried.status, buried.heartbeat_at) == (WORKER, "dead", START)
+    assert [worker.status for worker in await storage.workers.list()] == ["dead"]

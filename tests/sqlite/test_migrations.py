@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.makers import a_job
+from tests.sqlite.rows_in_every_state import fill
+from tocsin.adapters.sqlite import UnusableDatabase, migrate, open_sqlite
+from tocsin.adapters.system import ManualClock
+from tocsin.domain.errors import StoreUnavailable
+from tocsin.domain.execution import ExecutionStatus
+from tocsin.domain.job import JobStatus
+from tocsin.ports.storage import Storage
+
+NEWEST = migrate.migrations()[-1].version
+
+
+def tables(path: Path) -> set[str]:
+    with closing(sqlite3.connect(path)) as connection:
+        return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def count(path: Path, table: str) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        [total] = connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - a test names it
+        return int(total)
+
+
+def run(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement)
+
+
+def versions(answer: object) -> list[int]:
+    assert isinstance(answer, list)
+    return [each.version for each in answer]
+
+
+def test_the_steps_are_numbered_without_a_gap() -> None:
+    assert [each.version for each in migrate.migrations()] == list(range(1, NEWEST + 1))
+
+
+def test_a_missing_file_has_no_step_and_is_not_made(path: Path) -> None:
+    assert [each.applied_at for each in migrate.status(path)] == [None] * NEWEST
+    assert not path.exists()
+
+
+def test_up_takes_every_step_once(path: Path) -> None:
+    assert versions(migrate.up(path)) == list(range(1, NEWEST + 1))
+    assert versions(migrate.up(path)) == []
+    assert all(each.applied_at is not None for each in migrate.status(path))
+
+
+def test_up_stops_where_it_is_told_to(path: Path) -> None:
+    assert versions(migrate.up(path, to=1)) == [1]
+    assert [each.applied_at is not None for each in migrate.status(path)] == [True] + [False] * (NEWEST - 1)
+
+
+@pytest.mark.parametrize("to", range(NEWEST + 1))
+def test_down_and_up_again_work_with_rows_in_every_state(path: Path, to: int) -> None:
+    migrate.up(path)
+    fill(path)
+
+    assert versions(migrate.down(path, to)) == list(range(to + 1, NEWEST + 1))
+    assert versions(migrate.up(path)) == list(range(to + 1, NEWEST + 1))
+
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+    jobs = len(JobStatus)
+    assert count(path, "jobs") == (jobs if to >= 1 else 0)
+    assert count(path, "executions") == (jobs * len(ExecutionStatus) if to >= 2 else 0)
+
+
+def test_down_leaves_nothing_of_what_a_step_made(path: Path) -> None:
+    migrate.up(path)
+    fill(path)
+
+    migrate.down(path, 0)
+
+    assert tables(path) == {"schema_migrations"}
+
+
+async def test_opening_keeps_the_rows_of_a_file_that_is_up_to_date(path: Path, clock: ManualClock) -> None:
+    job = a_job()
+    async with open_sqlite(path, clock) as first:
+        await first.jobs.add(job)
+
+    async with open_sqlite(path, clock) as second:
+        assert await second.jobs.get(job.tenant_id, job.id) == job
+
+
+async def test_nodes_that_start_at_once_make_one_schema(path: Path, clock: ManualClock) -> None:
+    async def start() -> None:
+        async with open_sqlite(path, clock, busy_timeout=30) as storage:
+            await storage.jobs.add(a_job())
+
+    await asyncio.gather(*(start() for _ in range(4)))
+
+    assert count(path, "jobs") == 4
+    assert count(path, "schema_migrations") == NEWEST
+
+
+def test_a_schema_of_a_newer_version_is_left_alone(path: Path) -> None:
+    migrate.up(path)
+    run(path, "INSERT INTO schema_migrations VALUES (9999, 'time_travel', 'x', 0)")
+
+    for use in (migrate.up, migrate.status, lambda path: migrate.down(path, 0)):
+        with pytest.raises(UnusableDatabase, match="newer version"):
+            use(path)
+    assert "jobs" in tables(path)
+
+
+def test_a_step_that_was_edited_after_it_was_taken_is_noticed(path: Path) -> None:
+    migrate.up(path)
+    run(path, "UPDATE schema_migrations SET checksum = 'another' WHERE version = 2")
+
+    with pytest.raises(UnusableDatabase, match="step 2_executions"):
+        migrate.up(path)
+
+
+def test_the_database_of_another_program_is_left_alone(path: Path) -> None:
+    run(path, "CREATE TABLE songs (title TEXT)")
+
+    with pytest.raises(UnusableDatabase, match="another program"):
+        migrate.up(path)
+    assert tables(path) == {"songs"}
+
+
+def test_down_waits_for_no_one_that_writes_for_ever(
+    storage: Storage, path: Path, stranger: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del storage
+    monkeypatch.setattr(migrate, "_BUSY_TIMEOUT", 0.1)
+    stranger.execute("BEGIN IMMEDIATE")
+
+    with pytest.raises(StoreUnavailable, match="locked"):
+        migrate.down(path, 0)
