@@ -1,0 +1,104 @@
+"""Everything that this node can run, under the one port that the application knows."""
+
+from __future__ import annotations
+
+from types import MappingProxyType, TracebackType
+from typing import Final, Protocol, Self
+
+from aiohttp.abc import AbstractResolver
+
+from ...domain.errors import HandlerNotFound, InvalidJob
+from ...domain.job import HandlerType, capability
+from ...domain.json import Json
+from ...ports.handlers import Handler, HandlerContext
+from .builtin import HttpProbe, Report, check_health, noop, run_retention
+from .client import OutgoingClient
+from .command import CommandHandler
+from .functions import FunctionRegistry, default_registry
+from .http import HttpHandler
+from .targets import TargetPolicy
+from .threads import Threads
+
+_REMEDIES: Final = MappingProxyType(
+    {HandlerType.COMMAND: "commands are not allowed on this node; the setting TOCSIN_ALLOW_COMMANDS=true allows them"},
+)
+
+
+class _CheckedHandler(Protocol):
+    def check(self, payload: Json) -> None: ...
+
+    async def __call__(self, context: HandlerContext) -> object: ...
+
+
+class LocalHandlers:
+    """
+    The handlers of this process (`ports.handlers.Handlers`), and the resources they share.
+
+    `health` and `retention` do the work of the built-in handlers of these names. Commands are refused unless
+    `commands` is given. Leaving the context closes connections, and gives up calls whose thread never ended.
+    """
+
+    def __init__(
+        self,
+        *,
+        health: Report,
+        retention: Report,
+        functions: FunctionRegistry = default_registry,
+        targets: TargetPolicy | None = None,
+        resolver: AbstractResolver | None = None,
+        commands: CommandHandler | None = None,
+    ) -> None:
+        self._functions = functions
+        self._threads = Threads()
+        self._client = OutgoingClient(targets or TargetPolicy(), resolver=resolver)
+        self._checked: dict[str, _CheckedHandler] = {
+            "http": HttpHandler(self._client),
+            "function/tocsin.http_probe": HttpProbe(self._client),
+        }
+        if commands is not None:
+            self._checked["command"] = commands
+        self._own: dict[str, Handler] = {
+            **self._checked,
+            "function/tocsin.health_check": check_health(health),
+            "function/tocsin.noop": noop,
+            "function/tocsin.retention": run_retention(retention),
+        }
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._threads.abandon()
+        await self._client.close()
+
+    def resolve(self, handler_type: HandlerType, name: str) -> Handler:
+        """Find the code for a job; see the port."""
+        found = self._own.get(capability(handler_type, name))
+        if found is None and handler_type is HandlerType.FUNCTION:
+            found = self._functions.resolve(name, self._threads)
+        if found is None:
+            raise HandlerNotFound(name, (known.removeprefix("function/") for known in self.capabilities()))
+        return found
+
+    def capabilities(self) -> frozenset[str]:
+        """List what this process can run; see the port."""
+        names = self._functions.names()
+        return frozenset(self._own) | {capability(HandlerType.FUNCTION, name) for name in names}
+
+    def check(self, handler_type: HandlerType, name: str, payload: Json) -> None:
+        """Refuse a payload that the handler could never run; see the port."""
+        wanted = capability(handler_type, name)
+        if handler_type is not HandlerType.FUNCTION and wanted not in self._own:
+            raise InvalidJob.of("handler_type", self._why_not(handler_type))
+        if checked := self._checked.get(wanted):
+            checked.check(payload)
+
+    def _why_not(self, handler_type: HandlerType) -> str:
+        available = [known.value for known in HandlerType if known is HandlerType.FUNCTION or known.value in self._own]
+        reason = _REMEDIES.get(handler_type, f"{handler_type.value!r} is not available on this node")
+        return f"{reason} (available: {', '.join(sorted(available))})"

@@ -1,0 +1,123 @@
+"""Functions as handlers: the decorator, and the registry that it writes to."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeVar
+
+from ...domain.errors import Conflict, InvalidInput
+from ...ports.handlers import Handler, HandlerContext
+from .threads import Threads
+
+RESERVED_PREFIX: Final = "tocsin."
+_NAME_LIMIT: Final = 255
+
+Function = TypeVar("Function", bound=Callable[..., object])
+_Arguments = Callable[[HandlerContext], tuple[object, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    name: str
+    function: Callable[..., object]
+    arguments: _Arguments
+
+    async def run(self, threads: Threads, context: HandlerContext) -> object:
+        call = partial(self.function, *self.arguments(context))
+        result = call() if _is_async(self.function) else await threads.call(call, name=f"tocsin {self.name}")
+        return await result if inspect.isawaitable(result) else result
+
+
+class FunctionRegistry:
+    """Functions by handler name. Most programs need only `default_registry`, which `handler` writes to."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, _Entry] = {}
+
+    def handler(self, name: str) -> Callable[[Function], Function]:
+        """
+        Register the decorated function, async or plain, under a name of 1 to 255 characters.
+
+        A function with a required parameter is called with the `HandlerContext`, or with the payload
+        if the parameter is named `payload`; one without is called with nothing. What it returns is the
+        result. A plain function runs in a thread.
+
+        Raises:
+            InvalidInput: the name or the function does not qualify.
+            Conflict: another function has the name.
+        """
+
+        def register(function: Function) -> Function:
+            self._add(name, function)
+            return function
+
+        return register
+
+    def resolve(self, name: str, threads: Threads) -> Handler | None:
+        """Find the handler of that name; a plain function will run in `threads`."""
+        entry = self._entries.get(name)
+        return None if entry is None else partial(entry.run, threads)
+
+    def names(self) -> frozenset[str]:
+        """List the registered names."""
+        return frozenset(self._entries)
+
+    def _add(self, name: str, function: Callable[..., object]) -> None:
+        _check_name(name)
+        entry = _Entry(name, function, _arguments(name, function))
+        known = self._entries.setdefault(name, entry)
+        if known.function is not function:
+            raise Conflict(f"handler {name!r} is already {_described(known.function)}, so not {_described(function)}")
+
+
+default_registry: Final = FunctionRegistry()
+handler = default_registry.handler
+
+
+def _check_name(name: str) -> None:
+    if not 1 <= len(name) <= _NAME_LIMIT or not name.isprintable() or name != name.strip():
+        raise InvalidInput.of("name", f"must be 1 to {_NAME_LIMIT} printable characters, without spaces around them")
+    if name.startswith(RESERVED_PREFIX):
+        raise InvalidInput.of("name", f"names that start with {RESERVED_PREFIX!r} are Tocsin's own")
+
+
+def _arguments(name: str, function: Callable[..., object]) -> _Arguments:
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise InvalidInput.of("handler", f"{name!r} must return its result; it cannot be a generator")
+    required = [p for p in inspect.signature(function).parameters.values() if _is_required(p)]
+    match required:
+        case []:
+            return _nothing
+        case [parameter] if parameter.kind is not parameter.KEYWORD_ONLY:
+            return _payload if parameter.name == "payload" else _context
+        case _:
+            raise InvalidInput.of("handler", f"{name!r} must take nothing, or one argument: the context or the payload")
+
+
+def _is_required(parameter: inspect.Parameter) -> bool:
+    if parameter.kind is parameter.VAR_POSITIONAL:
+        return True
+    return parameter.kind is not parameter.VAR_KEYWORD and parameter.default is parameter.empty
+
+
+def _is_async(function: Callable[..., object]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def _described(function: Callable[..., object]) -> str:
+    return f"{function.__module__}.{getattr(function, '__qualname__', type(function).__qualname__)}"
+
+
+def _nothing(_: HandlerContext) -> tuple[object, ...]:
+    return ()
+
+
+def _context(context: HandlerContext) -> tuple[object, ...]:
+    return (context,)
+
+
+def _payload(context: HandlerContext) -> tuple[object, ...]:
+    return (context.payload,)
