@@ -1,0 +1,94 @@
+"""What has ended on this node and the ledger does not know yet: gathered as it comes, written in batches."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..domain.attempt import Finish
+from ..ports.dispatcher import Dispatch, Dispatcher
+from ..ports.ledger import Finished, Ledger
+from ..ports.telemetry import Telemetry
+from .bell import Bell
+from .hold import Hold
+from .journal import Journal
+
+FINISH_BATCH: Final = 500
+
+
+@dataclass(slots=True, kw_only=True)
+class Ends:
+    """
+    Ends to write and slots to free; what a failing store does not take is kept, in order.
+
+    Any task may add and flush; `bell` rings when there is something new to write.
+    """
+
+    ledger: Ledger
+    dispatcher: Dispatcher
+    telemetry: Telemetry
+    journal: Journal
+    bell: Bell
+    _finishes: list[tuple[Finish, Hold]] = field(default_factory=list, init=False)
+    _gone: list[Hold] = field(default_factory=list, init=False)
+    _writing: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+
+    @property
+    def unwritten(self) -> int:
+        """How many ends and freed slots the ledger does not know yet."""
+        return len(self._finishes) + len(self._gone)
+
+    def add(self, finish: Finish, hold: Hold) -> None:
+        """Take an end to write."""
+        self._finishes.append((finish, hold))
+        self.bell.ring()
+
+    def free(self, hold: Hold) -> None:
+        """Take a slot to free: the handler of an attempt that ended before is really gone."""
+        self._gone.append(hold)
+        self.bell.ring()
+
+    async def flush(self) -> None:
+        """
+        Write what has ended by now: logs, then ends, then freed slots.
+
+        Logs go first, so that whoever sees an execution ended sees all that it said; so what ends while they
+        are being written waits for the next flush.
+        """
+        async with self._writing:
+            ended, gone = len(self._finishes), len(self._gone)
+            await self.journal.flush(self.ledger)
+            while ended > 0:
+                ended -= await self._write(self._finishes[: min(ended, FINISH_BATCH)])
+            if gone:
+                dispatches = await self.ledger.release([hold.fence for hold in self._gone[:gone]])
+                del self._gone[:gone]
+                await self._hand_on(dispatches)
+
+    async def _write(self, batch: Sequence[tuple[Finish, Hold]]) -> int:
+        written = await self.ledger.finish([finish for finish, _ in batch])
+        del self._finishes[: len(batch)]
+        self._tell(written)
+        rejected = frozenset(written.rejected)
+        for _, hold in batch:
+            # What was cancelled before its end was written still holds its slot, and nobody else knows it gone.
+            if hold.fence in rejected and hold.is_gone:
+                self.free(hold)
+        await self._hand_on(written.dispatches)
+        return len(batch)
+
+    def _tell(self, written: Finished) -> None:
+        for execution_id, attempt in written.rejected:
+            self.telemetry.warning("execution.lease_lost", execution_id=str(execution_id), attempt=attempt)
+        for execution_id, attempt in written.set_aside:
+            self.telemetry.error("execution.set_aside", execution_id=str(execution_id), attempt=attempt)
+
+    async def _hand_on(self, dispatches: Sequence[Dispatch]) -> None:
+        if not dispatches:
+            return
+        try:
+            await self.dispatcher.dispatch(dispatches)
+        except Exception as error:  # noqa: BLE001 - a sweeper repeats what the pipe lost; ends must not wait for the pipe
+            self.telemetry.warning("dispatch.failed", executions=len(dispatches), error=str(error))

@@ -1,0 +1,254 @@
+"""The executor: the loop that claims dispatched work, runs it under a lease, and writes how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from ..domain.attempt import Attempt, Outcome, hand_back, settle
+from ..ports.clock import Clock
+from ..ports.dispatcher import Dispatcher
+from ..ports.handlers import HandlerContext, Handlers
+from ..ports.ledger import Ledger
+from ..ports.telemetry import Telemetry
+from .bell import Bell
+from .ends import Ends
+from .hold import Fate, Hold
+from .journal import Journal
+from .outcomes import call, failure, outcome_of, timeout
+
+CAPACITY: Final = 200
+RECEIVE_WAIT: Final = 1.0
+STUCK_SECONDS: Final = 5.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Executor:
+    """
+    Runs what this process has handlers for, `capacity` attempts at a time.
+
+    Three loops drive it: `run_once` takes work in, `Heartbeat` keeps or gives up leases, `Finisher` writes
+    ends in batches. A handler's task that has ended is the only sign that its work has really ended.
+    """
+
+    ledger: Ledger
+    dispatcher: Dispatcher
+    handlers: Handlers
+    clock: Clock
+    telemetry: Telemetry
+    worker_id: str
+    capacity: int = CAPACITY
+    receive_wait: float = RECEIVE_WAIT
+    holds: dict[tuple[UUID, int], Hold] = field(default_factory=dict)
+    finished: Bell = field(default_factory=Bell)
+    journal: Journal = field(init=False)
+    ends: Ends = field(init=False)
+    _room: Bell = field(default_factory=Bell, init=False)
+
+    def __post_init__(self) -> None:
+        """Give handlers a journal on this node's clock, and their ends a place to wait in."""
+        self.journal = Journal(self.clock.now)
+        self.ends = Ends(
+            ledger=self.ledger,
+            dispatcher=self.dispatcher,
+            telemetry=self.telemetry,
+            journal=self.journal,
+            bell=self.finished,
+        )
+
+    @property
+    def running(self) -> int:
+        """How many handlers are not yet gone, those past their time-out included."""
+        return len(self.holds)
+
+    @property
+    def stuck(self) -> Sequence[Hold]:
+        """Attempts that should have ended `STUCK_SECONDS` ago and whose handlers go on regardless."""
+        before = self.clock.monotonic() - STUCK_SECONDS
+        return [hold for hold in self.holds.values() if hold.decided_at is not None and hold.decided_at <= before]
+
+    async def run_once(self) -> float | None:
+        """Take in as much work as there is room for, and start it; waits a second for the first piece."""
+        room = self.capacity - self.running
+        if room <= 0:
+            await self._room.wait(self.receive_wait)
+            return 0.0
+        batch = await self.dispatcher.receive(
+            capabilities=self.handlers.capabilities(), limit=room, wait=self.receive_wait
+        )
+        if not batch:
+            return 0.0
+        sent = self.clock.monotonic()
+        attempts = await self.ledger.claim([item.execution_id for item in batch], worker_id=self.worker_id)
+        # What is claimed runs even if the pipe fails now: no other node could take it before its lease is gone.
+        for attempt in attempts:
+            self._start(attempt, sent)
+        await self.dispatcher.acknowledge(batch)
+        return 0.0
+
+    def _start(self, attempt: Attempt, sent: float) -> None:
+        hold = Hold(attempt=attempt, started=self.clock.monotonic(), renewed_at=sent)
+        if self._is_fenced(hold):
+            return
+        try:
+            handler = self.handlers.resolve(attempt.handler_type, attempt.handler_name)
+            context = self._context(hold)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with a handler is its execution's failure
+            hold.end(Fate.ENDED, self.clock.monotonic())
+            self._settle(hold, failure(error, 0))
+            return
+        self.holds[hold.fence] = hold
+        loop = asyncio.get_running_loop()
+        hold.task = loop.create_task(call(handler, context))
+        hold.deadline = loop.call_later(attempt.timeout_ms / 1000, self._time_out, hold)
+        hold.task.add_done_callback(lambda task: self._ended(hold, task))
+
+    def _context(self, hold: Hold) -> HandlerContext:
+        attempt = hold.attempt
+        return HandlerContext(
+            execution_id=attempt.execution_id,
+            job_id=attempt.job_id,
+            job_name=attempt.job_name,
+            tenant_id=attempt.tenant_id,
+            handler_name=attempt.handler_name,
+            attempt=attempt.attempt,
+            scheduled_at=attempt.scheduled_at,
+            deadline=attempt.started_at + timedelta(milliseconds=attempt.timeout_ms),
+            payload=attempt.payload,
+            idempotency_key=attempt.idempotency_key or str(attempt.execution_id),
+            logger=self.journal.logger_of(attempt),
+            cancellation=hold.cancellation,
+            report_progress=self.journal.reporter_of(attempt),
+            trace_id=attempt.trace_id,
+            span_id=attempt.span_id,
+        )
+
+    def _time_out(self, hold: Hold) -> None:
+        if hold.end(Fate.TIMED_OUT, self.clock.monotonic()):
+            self._settle(hold, timeout(hold.attempt.timeout_ms, self._elapsed_ms(hold)))
+
+    def _ended(self, hold: Hold, task: asyncio.Task[object]) -> None:
+        del self.holds[hold.fence]
+        self._room.ring()
+        ended_by_itself = hold.end(Fate.ENDED, self.clock.monotonic())
+        # Asking for the exception also keeps asyncio from reporting one that no longer matters.
+        succeeded = not task.cancelled() and task.exception() is None
+        if ended_by_itself or (hold.fate is Fate.HANDED_BACK and succeeded):
+            self._settle(hold, outcome_of(task, self._elapsed_ms(hold)))
+        elif hold.fate is Fate.HANDED_BACK:
+            self._hand_back(hold)
+        else:
+            self.ends.free(hold)
+
+    def _elapsed_ms(self, hold: Hold) -> int:
+        return int((self.clock.monotonic() - hold.started) * 1000)
+
+    def _settle(self, hold: Hold, outcome: Outcome) -> None:
+        chance = random.random()  # noqa: S311 - spreads retries, guards nothing
+        self.ends.add(settle(hold.attempt, outcome, chance=chance), hold)
+
+    def _hand_back(self, hold: Hold) -> None:
+        self.ends.add(hand_back(hold.attempt, self.clock.now()), hold)
+
+    async def flush(self) -> None:
+        """Write what has ended by now; what the failing store does not take is kept (`Ends.flush`)."""
+        await self.ends.flush()
+
+    async def heartbeat(self) -> None:
+        """Stop what was cancelled elsewhere, renew the leases that are due, give up those that are gone."""
+        self.fence()
+        # A lease that was given up must lapse, even while its handler ignores that: only then is it recovered.
+        kept = [hold for hold in self.holds.values() if hold.fate is not Fate.FENCED]
+        if not kept:
+            return
+        now = self.clock.monotonic()
+        fences = [hold.fence for hold in kept]
+        if any(hold.renewal_due <= now for hold in kept):
+            lost = await self.ledger.renew(fences, worker_id=self.worker_id)
+            for hold in kept:
+                hold.renewed_at = now
+        else:
+            lost = await self.ledger.stopped(fences)
+        for execution_id, attempt in lost:
+            if hold_lost := self.holds.get((execution_id, attempt)):
+                hold_lost.end(Fate.STOPPED, self.clock.monotonic())
+
+    def fence(self) -> None:
+        """Stop attempts whose lease is gone by this node's own reckoning: a successor may be running."""
+        for hold in self.holds.values():
+            self._is_fenced(hold)
+
+    def _is_fenced(self, hold: Hold) -> bool:
+        """Give an attempt up if its lease is gone; answers whether it was given up now."""
+        if hold.lease_until > self.clock.monotonic() or not hold.end(Fate.FENCED, self.clock.monotonic()):
+            return False
+        execution_id, attempt = hold.fence
+        self.telemetry.warning("execution.fenced", execution_id=str(execution_id), attempt=attempt)
+        return True
+
+    async def drain(self, *, limit: float, grace: float) -> None:
+        """
+        Let running work finish for `limit` seconds, hand the rest back, and write everything down.
+
+        Handlers that are asked to stop have `grace` seconds for it. What goes on regardless is handed back
+        as well, since the process is about to end; what ignores an earlier order to end is not waited for.
+        """
+        await self._until_decided(limit)
+        asked = [hold for hold in self.holds.values() if hold.end(Fate.HANDED_BACK, self.clock.monotonic())]
+        tasks = [hold.task for hold in asked if hold.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=grace)
+        for hold in asked:
+            if hold.fence in self.holds:
+                self._hand_back(hold)
+        await self.flush()
+        while self.ends.unwritten:
+            await self.flush()
+
+    async def _until_decided(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                for hold in list(self.holds.values()):
+                    await hold.decided.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """The agent that keeps an executor's leases and hears of cancellations, each second."""
+
+    executor: Executor
+
+    async def run_once(self) -> float | None:
+        """Beat once."""
+        await self.executor.heartbeat()
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Finisher:
+    """The agent that writes an executor's ends as they come, as many at once as have gathered."""
+
+    executor: Executor
+
+    async def run_once(self) -> float | None:
+        """Write what has gathered."""
+        await self.executor.flush()
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """The agent that gives leases up in time even while the store does not answer: it asks only the clock."""
+
+    executor: Executor
+
+    async def run_once(self) -> float | None:
+        """Look once."""
+        self.executor.fence()
+        return None

@@ -1,0 +1,106 @@
+"""Whether a node is doing its work, part by part, and in words why not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..domain.errors import StoreUnavailable
+from ..ports.clock import Clock
+from ..ports.reports import ComponentHealth, Health, HealthStatus
+from ..ports.storage import Storage
+from .executor import Executor
+from .loop import Pulse
+from .statistics import queue_state
+
+LATE_SECONDS: Final = 60.0
+STALE_ROUNDS_SECONDS: Final = 30.0
+STORE_DEADLINE: Final = 5.0
+
+_WORST_LAST: Final = (HealthStatus.HEALTHY, HealthStatus.DEGRADED, HealthStatus.UNHEALTHY)
+_HEALTHY: Final = ComponentHealth(status=HealthStatus.HEALTHY)
+
+
+@dataclass(slots=True, kw_only=True)
+class HealthCheck:
+    """Looks at the store, the loops, the running handlers and the backlog of one node."""
+
+    storage: Storage
+    clock: Clock
+    executor: Executor | None = None
+    pulses: Sequence[Pulse] = ()
+    _started: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        """Count uptime from now."""
+        self._started = self.clock.monotonic()
+
+    async def __call__(self) -> Health:
+        """Look once; never raises for what it finds."""
+        components = {**await self._store(), **{pulse.name: self._loop(pulse) for pulse in self.pulses}}
+        if self.executor is not None:
+            components["handlers"] = _handlers(self.executor)
+        return Health(
+            status=worst(component.status for component in components.values()),
+            components=components,
+            issues=list(_issues(components)),
+            timestamp=self.clock.now(),
+            uptime_seconds=self.clock.monotonic() - self._started,
+        )
+
+    async def _store(self) -> Mapping[str, ComponentHealth]:
+        try:
+            async with asyncio.timeout(STORE_DEADLINE):
+                now = await self.storage.jobs.now()
+                queue = queue_state(await self.storage.executions.queue(None), now)
+        except TimeoutError:
+            return _broken_store(f"no answer within {STORE_DEADLINE:.0f} s")
+        except StoreUnavailable as error:
+            return _broken_store(str(error))
+        except Exception as error:  # noqa: BLE001 - a health check that a surprise can end says nothing when it matters
+            return _broken_store(f"unexpected {type(error).__name__}")
+        return {"store": _HEALTHY, "queue": _backlog(queue.oldest_due_seconds, queue.oldest_ready_seconds)}
+
+    def _loop(self, pulse: Pulse) -> ComponentHealth:
+        silent = self.clock.monotonic() - pulse.beat_at
+        if silent > STALE_ROUNDS_SECONDS:
+            detail = f"no round completed for {silent:.0f} s; last error: {pulse.error or 'none'}"
+            return ComponentHealth(status=HealthStatus.UNHEALTHY, detail=detail)
+        if pulse.error is not None:
+            return ComponentHealth(status=HealthStatus.DEGRADED, detail=pulse.error)
+        return _HEALTHY
+
+
+def worst(statuses: Iterable[HealthStatus]) -> HealthStatus:
+    """Pick the worst status; nothing at all is healthy."""
+    return max(statuses, key=_WORST_LAST.index, default=HealthStatus.HEALTHY)
+
+
+def _broken_store(detail: str) -> Mapping[str, ComponentHealth]:
+    return {"store": ComponentHealth(status=HealthStatus.UNHEALTHY, detail=detail)}
+
+
+def _backlog(oldest_due: float, oldest_ready: float) -> ComponentHealth:
+    if oldest_due > LATE_SECONDS:
+        detail = f"a job has been due for {oldest_due:.0f} s without being fired"
+    elif oldest_ready > LATE_SECONDS:
+        detail = f"an execution has been ready for {oldest_ready:.0f} s without being started"
+    else:
+        return _HEALTHY
+    return ComponentHealth(status=HealthStatus.DEGRADED, detail=detail)
+
+
+def _handlers(executor: Executor) -> ComponentHealth:
+    if executor.stuck:
+        names = sorted({hold.attempt.handler_name for hold in executor.stuck})
+        detail = f"{len(executor.stuck)} handlers go on after they were told to end: {', '.join(names[:10])}"
+        return ComponentHealth(status=HealthStatus.DEGRADED, detail=detail)
+    return _HEALTHY
+
+
+def _issues(components: Mapping[str, ComponentHealth]) -> Iterator[str]:
+    for name, component in components.items():
+        if component.status is not HealthStatus.HEALTHY:
+            yield f"{name}: {component.detail}"

@@ -1,0 +1,100 @@
+"""An attempt that this node holds: its handler's task, its lease by the monotonic clock, and why it should stop."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from enum import Enum
+from threading import Event
+from typing import Final
+from uuid import UUID
+
+from ..domain.attempt import Attempt
+
+HEARTBEAT_SECONDS: Final = 10.0
+HEARTBEATS_PER_LEASE: Final = 3
+
+
+class Fate(Enum):
+    """What became of an attempt on this node, decided once; the first decision stands."""
+
+    RUNNING = "running"
+    ENDED = "ended"
+    TIMED_OUT = "timed_out"
+    STOPPED = "stopped"
+    FENCED = "fenced"
+    HANDED_BACK = "handed_back"
+
+
+class CancellationFlag:
+    """The handler's view of its cancellation (`ports.handlers.Cancellation`)."""
+
+    def __init__(self) -> None:
+        self._event = Event()
+
+    @property
+    def requested(self) -> bool:
+        """True once the attempt should end."""
+        return self._event.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Block a thread until the attempt should end, `seconds` at most."""
+        return self._event.wait(seconds)
+
+    def request(self) -> None:
+        """Ask the handler to end."""
+        self._event.set()
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Hold:
+    """
+    One attempt from its claim until its handler is gone and the ledger knows.
+
+    `lease_until` and `renewed_at` are monotonic seconds, counted from when the claim or the renewal
+    was sent, so that this node knows its lease to be gone no later than anybody else does.
+    """
+
+    attempt: Attempt
+    started: float
+    renewed_at: float
+    task: asyncio.Task[object] | None = None
+    deadline: asyncio.TimerHandle | None = None
+    cancellation: CancellationFlag = field(default_factory=CancellationFlag)
+    decided: asyncio.Event = field(default_factory=asyncio.Event)
+    fate: Fate = Fate.RUNNING
+    decided_at: float | None = None
+
+    @property
+    def fence(self) -> tuple[UUID, int]:
+        """What every write about this attempt must match."""
+        return self.attempt.execution_id, self.attempt.attempt
+
+    @property
+    def is_gone(self) -> bool:
+        """True once nothing of the handler is left."""
+        return self.task is None or self.task.done()
+
+    @property
+    def lease_until(self) -> float:
+        """When the lease is gone unless renewed, in monotonic seconds."""
+        return self.renewed_at + self.attempt.lock_timeout_seconds
+
+    @property
+    def renewal_due(self) -> float:
+        """When the lease should be renewed, in monotonic seconds: each 10 s, or a third of the lease if sooner."""
+        return self.renewed_at + min(HEARTBEAT_SECONDS, self.attempt.lock_timeout_seconds / HEARTBEATS_PER_LEASE)
+
+    def end(self, fate: Fate, now: float) -> bool:
+        """Decide the attempt's fate at `now` in monotonic seconds; False if it was decided before."""
+        if self.fate is not Fate.RUNNING:
+            return False
+        self.fate, self.decided_at = fate, now
+        self.decided.set()
+        if self.deadline is not None:
+            self.deadline.cancel()
+        if fate is not Fate.ENDED:
+            self.cancellation.request()
+            if self.task is not None:
+                self.task.cancel()
+        return True

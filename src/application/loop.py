@@ -1,0 +1,93 @@
+"""What keeps an agent going: run once, wait for its bell or the next due time, survive a failing store."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from ..domain.errors import TocsinError
+from ..ports.clock import Clock
+from ..ports.telemetry import Telemetry
+from .bell import Bell
+
+FIRST_BACKOFF: Final = 0.1
+LONGEST_BACKOFF: Final = 5.0
+
+
+class Agent(Protocol):
+    """Something that does one round of work when asked."""
+
+    async def run_once(self) -> float | None:
+        """Do one round; answer in how many seconds the next is known to be due, None if nothing is."""
+
+
+@dataclass(slots=True)
+class Pulse:
+    """When a loop last completed a round, by the monotonic clock, and why the latest one failed, if it did."""
+
+    name: str
+    beat_at: float
+    error: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Loop:
+    """
+    Runs an agent until stopped.
+
+    Between rounds it waits for its bell, or until the next due time, `cap` seconds at most: bells may be
+    lost. A failed round is repeated with back-off and never ends the loop.
+    """
+
+    name: str
+    agent: Agent
+    clock: Clock
+    telemetry: Telemetry
+    cap: float
+    bell: Bell = field(default_factory=Bell)
+    pulse: Pulse = field(init=False)
+    _stopping: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        """Start with a pulse, so that a loop that never completes a round is seen to age."""
+        self.pulse = Pulse(self.name, self.clock.monotonic())
+
+    async def run(self) -> None:
+        """Go round until `stop`."""
+        backoff = FIRST_BACKOFF
+        while not self._stopping:
+            wait = await self._round()
+            if wait is None:
+                await self.bell.wait(backoff)
+                backoff = min(backoff * 2, LONGEST_BACKOFF)
+                continue
+            backoff = FIRST_BACKOFF
+            if wait > 0:
+                await self.bell.wait(wait)
+            else:
+                # A store in memory never yields, and a busy loop must not starve the others.
+                await asyncio.sleep(0)
+
+    def stop(self) -> None:
+        """End after the round under way."""
+        self._stopping = True
+        self.bell.ring()
+
+    async def _round(self) -> float | None:
+        """Answer how long to wait, or None after a failure."""
+        try:
+            due = await self.agent.run_once()
+        except Exception as error:  # noqa: BLE001 - a loop that a surprise can end would lose fires in silence
+            self.pulse.error = _reason(error)
+            self.telemetry.error(
+                "loop.failed", loop=self.name, error=f"{type(error).__name__}: {error}", exc_info=error
+            )
+            return None
+        self.pulse.beat_at, self.pulse.error = self.clock.monotonic(), None
+        return self.cap if due is None else min(max(due, 0.0), self.cap)
+
+
+def _reason(error: Exception) -> str:
+    """Say what callers may read: a driver's message may tell more than they should know, so only the log has it."""
+    return str(error) if isinstance(error, TocsinError) else f"unexpected {type(error).__name__}; the log says more"

@@ -1,0 +1,308 @@
+"""The use cases: `IScheduler` over the stores, as one tenant."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Unpack
+from uuid import UUID
+
+from ..domain import lifecycle
+from ..domain.definition import TENANT_BOUNDS, amended, check_text, kept_document, validate
+from ..domain.errors import Conflict, ExecutionNotFound, HandlerNotFound, InvalidJob, InvalidTransition, JobNotFound
+from ..domain.execution import ExecutionStatus, JobExecution
+from ..domain.job import DEFAULT_TENANT, HandlerType, JobDefinition, JobType, ScheduledJob
+from ..domain.json import Json
+from ..domain.lifecycle import ManualRun, Moment
+from ..domain.plan import Plan
+from ..domain.timing import read_schedule, type_of
+from ..ports.dispatcher import Dispatcher
+from ..ports.handlers import Handlers
+from ..ports.ledger import LogLine
+from ..ports.queries import ExecutionFilter, JobFilter
+from ..ports.reports import Health, JobStatistics, Metrics, Period, Preview
+from ..ports.scheduler import IDEMPOTENCY_KEY_BOUNDS, LOG_BOUNDS, JobChanges, JobOptions, OnConflict, Timing
+from ..ports.storage import Storage
+from ..ports.stores import Changed, Page, Worker
+from .planning import Planning
+from .previewing import Previews
+from .reporting import Reports
+
+Change = Callable[[ScheduledJob, Moment], Plan]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wakers:
+    """Whom a change wakes: the timer for a new next_run, the heartbeat for a cancelled execution."""
+
+    timer: Callable[[], None] = lambda: None
+    heartbeat: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scheduler:
+    """
+    Implements `IScheduler`: validates, decides in pure code, commits, then dispatches and wakes.
+
+    `for_tenant` gives the same scheduler as another tenant.
+    """
+
+    storage: Storage
+    planning: Planning
+    dispatcher: Dispatcher
+    handlers: Handlers
+    health: Callable[[], Awaitable[Health]]
+    wakers: Wakers = Wakers()
+    tenant_id: str = DEFAULT_TENANT
+    actor: str | None = None
+
+    def for_tenant(self, tenant_id: str, *, actor: str | None = None) -> Scheduler:
+        """
+        Give a scheduler that sees and makes only this tenant's jobs; `actor` is who its changes are recorded under.
+
+        Raises:
+            InvalidJob: the tenant's id has not 1 to 64 characters.
+        """
+        check_text("tenant_id", tenant_id, TENANT_BOUNDS)
+        return replace(self, tenant_id=tenant_id, actor=actor)
+
+    async def schedule(
+        self,
+        definition: JobDefinition,
+        *,
+        on_conflict: OnConflict = OnConflict.ERROR,
+        enabled: bool = True,
+        allow_unknown_handler: bool = False,
+    ) -> ScheduledJob:
+        """Store a job (`IScheduler.schedule`)."""
+        definition = validate(definition)
+        await self._check_handler(definition, allow_unknown=allow_unknown_handler)
+        while True:
+            moment = self.planning.moment(await self.storage.jobs.now(), self.actor)
+            job = lifecycle.create(definition, moment, tenant_id=self.tenant_id, paused=not enabled)
+            try:
+                added = await self.storage.jobs.add(job)
+            except Conflict as conflict:
+                if on_conflict is OnConflict.ERROR or not isinstance(conflict.existing_id, UUID):
+                    raise
+                existing = await self._existing(conflict.existing_id, definition, on_conflict)
+                if existing is None:
+                    continue
+                return existing
+            self.wakers.timer()
+            return added
+
+    async def _existing(self, job_id: UUID, definition: JobDefinition, on_conflict: OnConflict) -> ScheduledJob | None:
+        """Keep or replace the job that has the key; None if it has just gone, so that the key is free."""
+        try:
+            if on_conflict is OnConflict.KEEP:
+                return await self.get_job(job_id)
+            return await self._change(job_id, lambda job, moment: lifecycle.update(job, definition, moment))
+        except (JobNotFound, InvalidTransition):
+            return None
+
+    async def schedule_once(
+        self, name: str, *, execute_at: datetime, handler_name: str, **options: Unpack[JobOptions]
+    ) -> ScheduledJob:
+        """Store a job that fires once (`IScheduler.schedule_once`)."""
+        instant = _instant(execute_at)
+        definition = JobDefinition(
+            name=name, type=JobType.ONE_TIME, schedule=instant, handler_name=handler_name, **options
+        )
+        return await self.schedule(definition)
+
+    async def schedule_recurring(
+        self, name: str, *, schedule: str, handler_name: str, **options: Unpack[JobOptions]
+    ) -> ScheduledJob:
+        """Store a job that fires by a cron or an interval (`IScheduler.schedule_recurring`)."""
+        bounded = options.get("end_date") is not None or options.get("max_executions") is not None
+        kind = JobType.RECURRING if bounded else type_of(read_schedule(schedule))
+        definition = JobDefinition(name=name, type=kind, schedule=schedule, handler_name=handler_name, **options)
+        return await self.schedule(definition)
+
+    async def reschedule(
+        self, job_id: UUID, *, schedule: str, timezone: str | None = None, expected_version: int | None = None
+    ) -> ScheduledJob:
+        """Give a job another schedule (`IScheduler.reschedule`)."""
+        kind = type_of(read_schedule(schedule))
+
+        def change(job: ScheduledJob, moment: Moment) -> Plan:
+            bounded = job.definition.type is JobType.RECURRING and kind is not JobType.ONE_TIME
+            definition = replace(
+                job.definition,
+                type=JobType.RECURRING if bounded else kind,
+                schedule=schedule,
+                timezone=job.definition.timezone if timezone is None else timezone,
+            )
+            return lifecycle.reschedule(job, definition, moment)
+
+        return await self._change(job_id, change, expected_version=expected_version)
+
+    async def unschedule(self, job_id: UUID, *, expected_version: int | None = None) -> None:
+        """Delete a job softly (`IScheduler.unschedule`)."""
+        await self._change(job_id, lifecycle.delete, expected_version=expected_version)
+
+    async def update_job(
+        self, job_id: UUID, *, expected_version: int | None = None, **changes: Unpack[JobChanges]
+    ) -> ScheduledJob:
+        """Change the named fields of a definition (`IScheduler.update_job`)."""
+        current = validate(amended((await self.get_job(job_id)).definition, changes))
+        named = {"handler_name", "handler_type"} & changes.keys()
+        await self._check_handler(current, allow_unknown=not named)
+
+        def change(job: ScheduledJob, moment: Moment) -> Plan:
+            return lifecycle.update(job, amended(job.definition, changes), moment)
+
+        return await self._change(job_id, change, expected_version=expected_version)
+
+    async def get_job(self, job_id: UUID) -> ScheduledJob:
+        """Read one job."""
+        return await self.storage.jobs.get(self.tenant_id, job_id)
+
+    async def list_jobs(self, query: JobFilter | None = None) -> Page[ScheduledJob]:
+        """Read the jobs that match."""
+        return await self.storage.jobs.list(self.tenant_id, query or JobFilter())
+
+    async def pause_job(self, job_id: UUID, *, expected_version: int | None = None) -> ScheduledJob:
+        """Stop new fires."""
+        return await self._change(job_id, lifecycle.pause, expected_version=expected_version)
+
+    async def resume_job(self, job_id: UUID, *, expected_version: int | None = None) -> ScheduledJob:
+        """Fire again from now on."""
+        return await self._change(job_id, lifecycle.resume, expected_version=expected_version)
+
+    async def cancel_job(self, job_id: UUID, *, expected_version: int | None = None) -> ScheduledJob:
+        """End a job for good."""
+        return await self._change(job_id, lifecycle.cancel, expected_version=expected_version)
+
+    async def trigger_job(
+        self, job_id: UUID, *, payload: Json = None, idempotency_key: str | None = None
+    ) -> JobExecution:
+        """Run a job now, beside its schedule (`IScheduler.trigger_job`)."""
+        if idempotency_key is not None:
+            check_text("idempotency_key", idempotency_key, IDEMPOTENCY_KEY_BOUNDS)
+        if payload is not None:
+            payload = kept_document("payload", payload)
+            definition = (await self.get_job(job_id)).definition
+            self.handlers.check(definition.handler_type, definition.handler_name, payload)
+        run = ManualRun(payload=payload, idempotency_key=idempotency_key)
+        return await self._run(
+            job_id, lambda job, moment: lifecycle.trigger(job, moment, run), idempotency_key=idempotency_key
+        )
+
+    async def retry_job(self, job_id: UUID) -> JobExecution:
+        """Retry the newest execution of a job (`IScheduler.retry_job`)."""
+        await self.get_job(job_id)
+        ran = tuple(status for status in ExecutionStatus if status is not ExecutionStatus.SKIPPED)
+        newest = await self.storage.executions.list(self.tenant_id, ExecutionFilter(job_id=job_id, status=ran, limit=1))
+        if not newest.items:
+            raise ExecutionNotFound(f"of job {job_id} that could be retried")
+        return await self._retry(newest.items[0])
+
+    async def retry_execution(self, execution_id: UUID) -> JobExecution:
+        """Run a failed or timed-out execution again (`IScheduler.retry_execution`)."""
+        return await self._retry(await self.get_execution(execution_id))
+
+    async def _retry(self, failed: JobExecution) -> JobExecution:
+        return await self._run(failed.job_id, lambda job, moment: lifecycle.retry(job, failed, moment))
+
+    async def preview(self, subject: Timing | UUID, *, after: datetime | None = None, count: int = 10) -> Preview:
+        """Show the next fires (`IScheduler.preview`)."""
+        start = after or await self.storage.jobs.now()
+        previews = Previews(self.planning)
+        if isinstance(subject, UUID):
+            return previews.of_job(await self.get_job(subject), after=start, count=count)
+        return previews.of_timing(subject, after=start, count=count)
+
+    async def get_job_history(self, job_id: UUID, query: ExecutionFilter | None = None) -> Page[JobExecution]:
+        """Read the executions of one job."""
+        await self.get_job(job_id)
+        return await self.list_executions(replace(query or ExecutionFilter(), job_id=job_id))
+
+    async def list_executions(self, query: ExecutionFilter | None = None) -> Page[JobExecution]:
+        """Read executions of all jobs."""
+        return await self.storage.executions.list(self.tenant_id, query or ExecutionFilter())
+
+    async def get_execution(self, execution_id: UUID) -> JobExecution:
+        """Read one execution."""
+        return await self.storage.executions.get(self.tenant_id, execution_id)
+
+    async def get_execution_logs(self, execution_id: UUID, *, after: int = 0, limit: int = 250) -> Page[LogLine]:
+        """Read what the handler logged."""
+        lowest, highest = LOG_BOUNDS
+        if not lowest <= limit <= highest:
+            raise InvalidJob.of("limit", f"must be between {lowest} and {highest}")
+        if after < 0:
+            raise InvalidJob.of("after", "must be 0 or more")
+        return await self.storage.executions.logs(self.tenant_id, execution_id, after=after, limit=limit)
+
+    async def cancel_execution(self, execution_id: UUID) -> JobExecution:
+        """End one pending or running execution."""
+        changed = await self.storage.executions.cancel(self.tenant_id, execution_id)
+        await self._tell(changed)
+        return await self.get_execution(execution_id)
+
+    async def list_workers(self) -> Sequence[Worker]:
+        """Read the nodes."""
+        return await self.storage.workers.list()
+
+    async def get_job_stats(self, job_id: UUID) -> JobStatistics:
+        """Add up one job's stored executions."""
+        return await Reports(self.storage, self.tenant_id).job(await self.get_job(job_id))
+
+    async def get_metrics(self, period: Period = Period.DAY) -> Metrics:
+        """Add up this tenant's executions over a period."""
+        return await Reports(self.storage, self.tenant_id).metrics(period)
+
+    async def health_check(self) -> Health:
+        """Say how this node is doing."""
+        return await self.health()
+
+    async def _change(self, job_id: UUID, change: Change, *, expected_version: int | None = None) -> ScheduledJob:
+        changed = await self.storage.jobs.change(
+            self.tenant_id, job_id, self._decided(change), expected_version=expected_version
+        )
+        await self._tell(changed)
+        return changed.job
+
+    async def _run(self, job_id: UUID, change: Change, *, idempotency_key: str | None = None) -> JobExecution:
+        changed = await self.storage.jobs.change(
+            self.tenant_id, job_id, self._decided(change), idempotency_key=idempotency_key
+        )
+        await self._tell(changed)
+        if changed.execution is None:
+            raise ExecutionNotFound(f"made for job {job_id}")
+        return changed.execution
+
+    def _decided(self, change: Change) -> Callable[[ScheduledJob, datetime], Plan]:
+        return lambda job, now: change(job, self.planning.moment(now, self.actor))
+
+    async def _tell(self, changed: Changed) -> None:
+        if changed.dispatches:
+            await self.dispatcher.dispatch(changed.dispatches)
+        if changed.stopped:
+            self.wakers.heartbeat()
+        self.wakers.timer()
+
+    async def _check_handler(self, definition: JobDefinition, *, allow_unknown: bool) -> None:
+        self.handlers.check(definition.handler_type, definition.handler_name, definition.payload)
+        if definition.handler_type is not HandlerType.FUNCTION or allow_unknown:
+            return
+        known = self.handlers.capabilities()
+        if definition.capability in known:
+            return
+        now = await self.storage.jobs.now()
+        for worker in await self.storage.workers.list():
+            if worker.is_live(now):
+                known |= set(worker.capabilities)
+        if definition.capability not in known:
+            prefix = f"{HandlerType.FUNCTION.value}/"
+            names = [name.removeprefix(prefix) for name in known if name.startswith(prefix)]
+            raise HandlerNotFound(definition.handler_name, names)
+
+
+def _instant(at: datetime) -> str:
+    if at.tzinfo is None:
+        raise InvalidJob.of("execute_at", "must have a UTC offset")
+    return at.astimezone(UTC).isoformat()

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from tests.application.rig import Rig
+from tests.makers import a_job
+from tocsin.application.health import LATE_SECONDS, STALE_ROUNDS_SECONDS, worst
+from tocsin.application.loop import Pulse
+from tocsin.domain.errors import StoreUnavailable
+from tocsin.ports.reports import HealthStatus
+from tocsin.ports.stores import ExecutionStore, QueueFigures
+
+
+@dataclass
+class BrokenQueue:
+    """Executions of which nothing can be counted."""
+
+    inner: ExecutionStore
+    fail: Callable[[], object]
+
+    async def queue(self, tenant_id: str | None) -> QueueFigures:
+        self.fail()
+        return await self.inner.queue(tenant_id)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.inner, name)
+
+
+def break_store(rig: Rig, error: Exception) -> None:
+    def fail() -> None:
+        raise error
+
+    broken = BrokenQueue(rig.storage.executions, fail)
+    rig.health.storage = replace(rig.storage, executions=broken)  # type: ignore[arg-type]
+
+
+async def test_a_node_with_nothing_wrong_is_healthy(rig: Rig) -> None:
+    rig.health.pulses = [Pulse("timer", 0.0)]
+    rig.clock.advance(STALE_ROUNDS_SECONDS)
+
+    health = await rig.health()
+
+    assert (health.status, health.issues) == (HealthStatus.HEALTHY, [])
+    assert sorted(health.components) == ["handlers", "queue", "store", "timer"]
+    assert (health.timestamp, health.uptime_seconds) == (rig.clock.now(), STALE_ROUNDS_SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("error", "issue"),
+    [
+        (StoreUnavailable("no answer within 5 s"), "store: no answer within 5 s"),
+        (TimeoutError(), "store: no answer within 5 s"),
+        (RuntimeError("password=hunter2"), "store: unexpected RuntimeError"),
+    ],
+)
+async def test_a_node_without_its_store_is_unhealthy(rig: Rig, error: Exception, issue: str) -> None:
+    break_store(rig, error)
+
+    health = await rig.health()
+
+    assert (health.status, health.issues) == (HealthStatus.UNHEALTHY, [issue])
+
+
+async def test_a_loop_whose_latest_round_failed_degrades_the_node(rig: Rig) -> None:
+    rig.health.pulses = [Pulse("timer", 0.0), Pulse("sweeper", 0.0, error="no answer")]
+
+    health = await rig.health()
+
+    assert (health.status, health.issues) == (HealthStatus.DEGRADED, ["sweeper: no answer"])
+
+
+async def test_a_loop_that_completes_no_round_makes_the_node_unhealthy(rig: Rig) -> None:
+    rig.health.pulses = [Pulse("timer", 0.0), Pulse("sweeper", 0.0, error="no answer")]
+    rig.clock.advance(STALE_ROUNDS_SECONDS + 1)
+
+    health = await rig.health()
+
+    assert health.status is HealthStatus.UNHEALTHY
+    assert health.issues == [
+        "timer: no round completed for 31 s; last error: none",
+        "sweeper: no round completed for 31 s; last error: no answer",
+    ]
+
+
+async def test_a_job_that_nobody_fires_degrades_the_node(rig: Rig) -> None:
+    await rig.storage.jobs.add(a_job(schedule="every 1m"))
+    rig.clock.advance(60 + LATE_SECONDS)
+    assert (await rig.health()).status is HealthStatus.HEALTHY
+
+    rig.clock.advance(1)
+
+    assert (await rig.health()).issues == ["queue: a job has been due for 61 s without being fired"]
+
+
+async def test_an_execution_that_nobody_starts_degrades_the_node(rig: Rig) -> None:
+    await rig.trigger(await rig.a_job(lambda: None))
+    rig.clock.advance(LATE_SECONDS + 1)
+
+    assert (await rig.health()).issues == ["queue: an execution has been ready for 61 s without being started"]
+
+
+async def test_a_node_that_runs_no_handlers_is_not_asked_about_them(rig: Rig) -> None:
+    rig.health.executor = None
+
+    assert "handlers" not in (await rig.health()).components
+
+
+async def test_a_handler_that_does_its_work_is_no_issue(rig: Rig) -> None:
+    await rig.start(asyncio.Event().wait)
+
+    assert (await rig.health()).status is HealthStatus.HEALTHY
+
+
+def test_the_worst_part_decides() -> None:
+    good, fair, bad = HealthStatus.HEALTHY, HealthStatus.DEGRADED, HealthStatus.UNHEALTHY
+
+    assert worst([]) is good
+    assert worst([good, fair, good]) is fair
+    assert worst([bad, fair, good]) is bad

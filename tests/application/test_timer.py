@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from tests.application.rig import Rig
+from tests.makers import START, a_job
+from tocsin.domain.execution import ExecutionStatus
+from tocsin.domain.job import JobStatus, JobType, ScheduledJob
+from tocsin.domain.plan import Plan
+from tocsin.ports.stores import Decision
+
+
+def corrupted(schedule: str, timezone: str) -> Decision:
+    def decide(job: ScheduledJob, _: datetime) -> Plan:
+        poisoned = replace(job.definition, type=JobType.CRON, schedule=schedule, timezone=timezone)
+        return Plan(job=replace(job, definition=poisoned))
+
+    return decide
+
+
+async def test_a_due_job_fires_and_the_answer_is_the_time_until_the_next(rig: Rig) -> None:
+    job = await rig.storage.jobs.add(a_job(schedule="every 1m"))
+    assert await rig.timer.run_once() == 60
+
+    rig.clock.advance(75)
+    wait = await rig.timer.run_once()
+
+    assert wait == 45
+    assert [row.scheduled_at for row in await rig.history(job)] == [START + timedelta(minutes=1)]
+    assert [len(batch) for batch in rig.pipe.sent] == [1]
+
+
+async def test_without_jobs_nothing_is_known_to_be_due(rig: Rig) -> None:
+    assert await rig.timer.run_once() is None
+
+
+async def test_more_due_jobs_than_a_batch_are_due_at_once(rig: Rig) -> None:
+    jobs = [await rig.storage.jobs.add(a_job()) for _ in range(3)]
+    rig.clock.advance(60)
+    rig.timer = replace(rig.timer, batch=2)
+
+    assert (await rig.timer.run_once() or 0) <= 0
+    assert await rig.timer.run_once() == 60
+
+    assert [len(await rig.history(job)) for job in jobs] == [1, 1, 1]
+
+
+async def test_two_timers_double_nothing(rig: Rig) -> None:
+    job = await rig.storage.jobs.add(a_job(schedule="every 1m", overlap_policy="queue_all"))
+    timers = [rig.timer, rig.another_timer()]
+
+    for _ in range(5):
+        rig.clock.advance(60)
+        await asyncio.gather(*(timer.run_once() for timer in timers))
+
+    nominal = [row.scheduled_at for row in await rig.history(job)]
+    assert nominal == [START + timedelta(minutes=minute) for minute in range(1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "timezone"),
+    [("99 99 * * *", "UTC"), ("\ud800" * 2000, "UTC"), ("0 0 31 2 *", "UTC"), ("* * * * *", "Mars/" + "X" * 5000)],
+)
+async def test_a_job_that_cannot_be_planned_fails_by_itself_and_says_why(
+    rig: Rig, schedule: str, timezone: str
+) -> None:
+    sound = [await rig.storage.jobs.add(a_job()) for _ in range(2)]
+    bad = await rig.storage.jobs.add(a_job())
+    await rig.storage.jobs.change(bad.tenant_id, bad.id, corrupted(schedule, timezone))
+    rig.clock.advance(60)
+
+    await rig.timer.run_once()
+
+    failed = await rig.job(bad)
+    assert (failed.status, failed.next_run) == (JobStatus.FAILED, None)
+    newest = (await rig.storage.jobs.versions(bad.tenant_id, bad.id))[-1]
+    assert newest.reason.startswith("the schedule cannot be computed: ")
+    assert len(newest.reason.encode()) < 1200
+    assert [len(await rig.history(job)) for job in sound] == [1, 1]
+    assert [fields["job_id"] for fields in rig.notes.of("job.unplannable")] == [str(bad.id)]
+
+
+async def test_what_was_fired_while_the_pipe_was_gone_is_handed_on_once_by_a_sweeper(rig: Rig) -> None:
+    job = await rig.storage.jobs.add(a_job())
+    rig.clock.advance(60)
+    rig.pipe.down = {"dispatch"}
+    with pytest.raises(ConnectionError):
+        await rig.timer.run_once()
+
+    rig.pipe.down = set()
+    rig.clock.advance(5)
+    await rig.sweeper.run_once()
+    await rig.sweeper.run_once()
+
+    [row] = await rig.history(job)
+    assert row.status is ExecutionStatus.PENDING
+    assert [[item.execution_id for item in batch] for batch in rig.pipe.sent] == [[row.id]]
