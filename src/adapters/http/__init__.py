@@ -1,0 +1,10 @@
+"""HTTP: the face that a node shows, and the client that speaks to it."""
+
+from __future__ import annotations
+
+from .app import create_app
+from .client import HttpScheduler
+from .failures import ServerUnreachable, UnexpectedAnswer
+from .node import Node
+
+__all__ = ["HttpScheduler", "Node", "ServerUnreachable", "UnexpectedAnswer", "create_app"]

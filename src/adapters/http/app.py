@@ -1,0 +1,61 @@
+"""The HTTP face put together: endpoints, and what stands around each of them."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+from typing import Final
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from ...domain.errors import StoreUnavailable
+from .documentation import DESCRIBED, DOCUMENTATION, Described, describe
+from .executions import EXECUTIONS
+from .fleet import FLEET
+from .jobs import JOBS
+from .node import NODE, Node
+from .problems import answer_errors
+from .schedules import SCHEDULES
+from .security import add_security_headers, guard
+from .trace import add_traceparent
+
+BODY_LIMIT: Final = 1024 * 1024
+"""The largest body in bytes, however it is framed."""
+
+SECTIONS: Final = (JOBS, EXECUTIONS, SCHEDULES, FLEET, DOCUMENTATION)
+
+
+def create_app(node: Node) -> web.Application:
+    """Make an application that serves a node; whoever made the node also opens and closes it."""
+    app = web.Application(middlewares=[answer_errors, guard, give_up_in_time], client_max_size=BODY_LIMIT)
+    app[NODE] = node
+    app[DESCRIBED] = _described(node.version)
+    for endpoint in (endpoint for section in SECTIONS for endpoint in section.endpoints):
+        app.router.add_route(endpoint.method, endpoint.path, endpoint.__call__)
+        if endpoint.method == "GET":
+            app.router.add_route("HEAD", endpoint.path, endpoint.__call__)
+    app.on_response_prepare.append(add_security_headers)
+    app.on_response_prepare.append(add_traceparent)
+    return app
+
+
+@cache
+def _described(version: str) -> Described:
+    return describe(SECTIONS, version=version)
+
+
+@web.middleware
+async def give_up_in_time(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """
+    Answer 503 when a request takes too long, so that a store that hangs does not hold its callers.
+
+    Raises:
+        StoreUnavailable: the deadline passed.
+    """
+    seconds = request.app[NODE].deadline_seconds
+    try:
+        async with asyncio.timeout(seconds):
+            return await handler(request)
+    except TimeoutError:
+        raise StoreUnavailable(f"no answer within {seconds:g} s; what was asked for may still have happened") from None

@@ -1,0 +1,67 @@
+"""The document and the reference that is made from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final
+
+from aiohttp import web
+
+from .endpoint import Call, Section, endpoint
+from .openapi import document
+from .reference import content_security_policy, load_style, page
+from .wire.model import Nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """The document as JSON, and the reference as HTML under its Content-Security-Policy."""
+
+    document: bytes
+    reference: bytes
+    policy: str
+
+
+DESCRIBED: Final = web.AppKey("described", Described)
+
+
+def describe(sections: Sequence[Section], *, version: str) -> Described:
+    """Write both, once for the life of an application."""
+    described = document(sections, version=version)
+    style = load_style()
+    return Described(
+        document=json.dumps(described).encode(),
+        reference=page(described, style=style).encode(),
+        policy=content_security_policy(style),
+    )
+
+
+@endpoint("GET", "/openapi.json", {200: "application/json"})
+async def get_document(call: Call[Nothing, Nothing]) -> web.Response:
+    """Describe this interface as an OpenAPI document."""
+    body = call.request.app[DESCRIBED].document
+    return web.Response(body=body, content_type="application/json")
+
+
+@endpoint("GET", "/docs", {200: "text/html"})
+async def get_reference(call: Call[Nothing, Nothing]) -> web.Response:
+    """Describe this interface on a page to read."""
+    described = call.request.app[DESCRIBED]
+    return web.Response(
+        body=described.reference,
+        content_type="text/html",
+        charset="utf-8",
+        headers={"Content-Security-Policy": described.policy},
+    )
+
+
+@endpoint("GET", "/", {302: None})
+async def get_root(call: Call[Nothing, Nothing]) -> web.Response:  # noqa: ARG001 - every endpoint gets its call
+    """Lead to the reference."""
+    return web.Response(status=HTTPStatus.FOUND, headers={"Location": "/docs"})
+
+
+DOCUMENTATION: Final = Section(name="Documentation", endpoints=(get_document, get_reference, get_root))

@@ -1,0 +1,92 @@
+"""Problem documents as the errors they came from, and errors of the way there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import ClassVar, Final
+from uuid import UUID
+
+from pydantic import ValidationError
+
+from ...domain.errors import (
+    Conflict,
+    ExecutionNotFound,
+    FieldError,
+    HandlerNotFound,
+    InvalidInput,
+    InvalidJob,
+    InvalidSchedule,
+    InvalidTransition,
+    JobNotFound,
+    StoreUnavailable,
+    TocsinError,
+    VersionConflict,
+)
+from .wire.problem import Problem
+
+
+class ServerUnreachable(StoreUnavailable):
+    """No server answered at the address; the message says what to do about it."""
+
+
+class UnexpectedAnswer(TocsinError):
+    """The server answered what no method of the port raises; `status` and `problem_code` say what."""
+
+    code: ClassVar[str] = "UNEXPECTED_ANSWER"
+
+    def __init__(self, message: str, *, status: int, problem_code: str | None = None) -> None:
+        """Keep what the server said."""
+        super().__init__(message)
+        self.status = status
+        self.problem_code = problem_code
+
+
+def error_of(status: int, body: bytes) -> TocsinError:
+    """Read a refusal; one that is no problem document comes from something between here and the server."""
+    try:
+        problem = Problem.model_validate_json(body)
+    except ValidationError:
+        return UnexpectedAnswer(f"status {status} without a problem document; is this a Tocsin server?", status=status)
+    make = _ERRORS.get(problem.code, _unexpected)
+    return make(problem)
+
+
+def _unexpected(problem: Problem) -> TocsinError:
+    return UnexpectedAnswer(problem.detail, status=problem.status, problem_code=problem.code)
+
+
+def _invalid(kind: type[InvalidInput]) -> Callable[[Problem], TocsinError]:
+    return lambda problem: kind(FieldError(each.field, each.message) for each in problem.errors or ())
+
+
+def _version_conflict(problem: Problem) -> TocsinError:
+    if problem.expected_version is None or problem.current_version is None:
+        return _unexpected(problem)
+    return VersionConflict(problem.expected_version, problem.current_version)
+
+
+def _subject(written: str | None) -> object:
+    """Give an id back as what it was: mostly a UUID."""
+    try:
+        return UUID(written or "")
+    except ValueError:
+        return written
+
+
+_ERRORS: Final[Mapping[str, Callable[[Problem], TocsinError]]] = MappingProxyType(
+    {
+        InvalidInput.code: _invalid(InvalidInput),
+        InvalidJob.code: _invalid(InvalidJob),
+        InvalidSchedule.code: _invalid(InvalidSchedule),
+        HandlerNotFound.code: lambda problem: HandlerNotFound(problem.handler_name or "", problem.known_handlers or ()),
+        JobNotFound.code: lambda problem: JobNotFound(_subject(problem.job_id)),
+        ExecutionNotFound.code: lambda problem: ExecutionNotFound(_subject(problem.execution_id)),
+        InvalidTransition.code: lambda problem: InvalidTransition(
+            problem.subject or "", problem.current or "", problem.wanted or ""
+        ),
+        Conflict.code: lambda problem: Conflict(problem.detail, problem.existing_id),
+        VersionConflict.code: _version_conflict,
+        StoreUnavailable.code: lambda problem: StoreUnavailable(problem.detail),
+    },
+)

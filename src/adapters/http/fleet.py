@@ -1,0 +1,58 @@
+"""What may be asked about the nodes and how they are doing."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
+
+from aiohttp import web
+
+from ...domain.errors import StoreUnavailable
+from ...ports.reports import HealthStatus
+from .answers import json_answer
+from .endpoint import Call, Section, endpoint
+from .wire import BASE
+from .wire.fleet import HealthOut, LiveOut, MetricsOut, ReadyOut, WorkerOut
+from .wire.model import Nothing
+from .wire.pages import WorkerPage
+from .wire.queries import PeriodQuery
+
+
+@endpoint("GET", f"{BASE}/workers", {200: WorkerPage})
+async def list_workers(call: Call[Nothing, Nothing]) -> web.Response:
+    """List the nodes, newest heartbeat first."""
+    workers = tuple(map(WorkerOut.of, await call.scheduler.list_workers()))
+    page = WorkerPage(items=workers, total=len(workers), limit=None, offset=None, next_cursor=None, has_next=False)
+    return json_answer(page)
+
+
+@endpoint("GET", f"{BASE}/scheduler/metrics", {200: MetricsOut})
+async def get_metrics(call: Call[PeriodQuery, Nothing]) -> web.Response:
+    """Add up executions over a period, and what waits now."""
+    return json_answer(MetricsOut.of(await call.scheduler.get_metrics(call.query.period)))
+
+
+@endpoint("GET", f"{BASE}/scheduler/health", {200: HealthOut, 503: HealthOut})
+async def get_health(call: Call[Nothing, Nothing]) -> web.Response:
+    """Say how this node is doing, part by part; 503 only when unhealthy."""
+    health = await call.scheduler.health_check()
+    unhealthy = health.status is HealthStatus.UNHEALTHY
+    status = HTTPStatus.SERVICE_UNAVAILABLE if unhealthy else HTTPStatus.OK
+    return json_answer(HealthOut.of(health), status=status)
+
+
+@endpoint("GET", "/health", {200: LiveOut})
+async def get_live(call: Call[Nothing, Nothing]) -> web.Response:
+    """200 while the process serves requests."""
+    return json_answer(LiveOut(version=call.node.version))
+
+
+@endpoint("GET", "/ready", {200: ReadyOut})
+async def get_ready(call: Call[Nothing, Nothing]) -> web.Response:
+    """200 while the node takes work, 503 while it starts or drains."""
+    if not await call.node.ready():
+        raise StoreUnavailable("this node is starting or draining")
+    return json_answer(ReadyOut())
+
+
+FLEET: Final = Section(name="Fleet", endpoints=(list_workers, get_metrics, get_health, get_live, get_ready))

@@ -1,0 +1,86 @@
+"""Who may speak to a node without authentication: only what was meant for it, as JSON, and not across sites."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from types import MappingProxyType
+from typing import Final
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+from yarl import URL
+
+from .node import NODE
+from .refusals import Forbidden, Malformed, UnsupportedMediaType
+
+_HEADERS: Final = MappingProxyType(
+    {
+        "Cache-Control": "no-store",
+        "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+    },
+)
+_SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_SAME_SITE: Final = frozenset({"none", "same-origin"})
+
+
+@web.middleware
+async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """
+    Refuse what a web page elsewhere could make a browser send here.
+
+    A Host that is not this node's means DNS rebinding; a body of another type than JSON is what a form
+    can send without asking; and browsers say themselves when a request comes from another site.
+    """
+    _check_host(request)
+    if request.method not in _SAFE_METHODS:
+        _check_site(request)
+        _check_media_type(request)
+    return await handler(request)
+
+
+async def add_security_headers(_: web.Request, response: web.StreamResponse) -> None:
+    """Keep browsers from guessing types, framing, caching and fetching; a page may bring its own policy."""
+    for name, value in _HEADERS.items():
+        response.headers.setdefault(name, value)
+    response.headers["Server"] = "tocsin"
+
+
+def _check_host(request: web.Request) -> None:
+    named = request.headers.getall("Host", [])
+    try:
+        (authority,) = named
+        host = (URL(f"http://{authority}").host or "").lower().rstrip(".")
+    except ValueError:
+        raise Malformed("a request names exactly one Host") from None
+    if host not in request.app[NODE].hosts and not _is_loopback(host):
+        raise Forbidden(
+            f"this node does not serve the host {authority[:255]!r}; add it to the allowed hosts if it should"
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _check_site(request: web.Request) -> None:
+    if request.headers.get("Sec-Fetch-Site", "none") not in _SAME_SITE:
+        raise Forbidden("requests that change something are not taken from pages of other sites")
+
+
+def _check_media_type(request: web.Request) -> None:
+    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise UnsupportedMediaType("bodies are taken without Content-Encoding")
+    if not request.body_exists:
+        return
+    charset = (request.charset or "utf-8").lower()
+    if request.content_type != "application/json" or charset not in {"utf-8", "utf8"}:
+        raise UnsupportedMediaType("bodies are taken as application/json in UTF-8")

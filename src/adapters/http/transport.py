@@ -1,0 +1,151 @@
+"""Requests to a Tocsin server, and what becomes of its answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from types import TracebackType
+from typing import Final, Self, TypeVar
+
+from aiohttp import ClientError, ClientSession, ClientTimeout
+from pydantic import ValidationError
+from yarl import URL
+
+from ...domain.errors import InvalidInput, InvalidJob
+from ...domain.json import Json, encoded
+from .etag import entity_tag
+from .failures import ServerUnreachable, UnexpectedAnswer, error_of
+from .wire import BASE
+from .wire.model import Output
+
+AnyOutput = TypeVar("AnyOutput", bound=Output)
+
+CONNECT_SECONDS: Final = 5.0
+TOTAL_SECONDS: Final = 40.0
+"""A little more than a server takes before it gives up by itself."""
+
+_SUCCESS: Final = range(200, 300)
+
+
+class Transport:
+    """
+    Sends requests to one server; an async context manager that closes the session it made itself.
+
+    Raises (construction):
+        InvalidInput: `base_url` is no http or https address.
+    """
+
+    def __init__(self, base_url: str, *, session: ClientSession | None = None, total_seconds: float) -> None:
+        self._base = _checked(base_url)
+        self._given = session
+        self._session = session
+        self._timeout = ClientTimeout(total=total_seconds, sock_connect=CONNECT_SECONDS)
+
+    async def __aenter__(self) -> Self:
+        """Open a session, unless one was given."""
+        self._session = self._given or ClientSession()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the session, unless it was given."""
+        if self._session is not None and self._given is None:
+            await self._session.close()
+        self._session = self._given
+
+    async def ask(
+        self,
+        model: type[AnyOutput],
+        method: str,
+        path: str,
+        *,
+        query: Iterable[tuple[str, str]] = (),
+        body: Mapping[str, Json] | None = None,
+        version: int | None = None,
+        also: Collection[int] = (),
+    ) -> AnyOutput:
+        """
+        Send a request and read its answer; a status in `also` carries the same shape as success.
+
+        Raises:
+            TocsinError: what the server's problem document says.
+            ServerUnreachable: no server answered.
+            UnexpectedAnswer: something else answered.
+        """
+        status, answer = await self._send(method, path, query=query, body=body, version=version)
+        if status not in _SUCCESS and status not in also:
+            raise error_of(status, answer)
+        try:
+            return model.model_validate_json(answer)
+        except ValidationError:
+            if status not in _SUCCESS:
+                raise error_of(status, answer) from None
+            raise UnexpectedAnswer(f"{method} {path}: not what a Tocsin server answers", status=status) from None
+
+    async def tell(self, method: str, path: str, *, version: int | None = None) -> None:
+        """Send a request whose answer has no body; errors as for `ask`."""
+        status, answer = await self._send(method, path, version=version)
+        if status not in _SUCCESS:
+            raise error_of(status, answer)
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Iterable[tuple[str, str]] = (),
+        body: Mapping[str, Json] | None = None,
+        version: int | None = None,
+    ) -> tuple[int, bytes]:
+        if self._session is None:
+            raise RuntimeError("enter the client with `async with` before using it")
+        headers = {} if version is None else {"If-Match": entity_tag(version)}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        try:
+            async with self._session.request(
+                method,
+                self._base.joinpath(*path.strip("/").split("/")).with_query(list(query)),
+                data=None if body is None else _bytes(body),
+                headers=headers,
+                timeout=self._timeout,
+                allow_redirects=False,
+            ) as response:
+                return response.status, await response.read()
+        except (ClientError, TimeoutError, OSError) as error:
+            raise ServerUnreachable(
+                f"no answer from {self._base.origin()} ({_reason(error)}); is it running? "
+                "`tocsin serve` starts one, and an address can be given"
+            ) from error
+
+
+def _checked(base_url: str) -> URL:
+    try:
+        url = URL(base_url)
+        if url.scheme in {"http", "https"} and url.host:
+            return url.with_query(None).with_fragment(None) / BASE.strip("/")
+    except ValueError:
+        pass
+    raise InvalidInput.of("base_url", "must be an http or https address, such as http://127.0.0.1:8080")
+
+
+def _bytes(body: Mapping[str, Json]) -> bytes:
+    try:
+        return encoded(body).encode()
+    except (TypeError, ValueError, RecursionError):
+        raise InvalidJob.of(_unspeakable(body), "must be JSON: no NaN, no lone surrogates, only JSON's types") from None
+
+
+def _unspeakable(body: Mapping[str, Json]) -> str:
+    """Name the field that has no JSON form."""
+    for name, value in body.items():
+        try:
+            json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+        except (TypeError, ValueError, RecursionError):
+            return name
+    return "body"
+
+
+def _reason(error: BaseException) -> str:
+    return "timed out" if isinstance(error, TimeoutError) else str(error) or type(error).__name__

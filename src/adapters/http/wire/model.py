@@ -1,0 +1,100 @@
+"""What every shape shares, and how a refused one is told in Tocsin's words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import ClassVar, Final, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from ....domain.errors import FieldError, InvalidInput, InvalidJob
+
+_WORDS: Final = MappingProxyType(
+    {
+        "missing": "is required",
+        "extra_forbidden": "is not a known field",
+        "model_type": "must be a JSON object",
+        "dict_type": "must be a JSON object",
+        "list_type": "must be a list",
+        "tuple_type": "must be a list",
+        "string_type": "must be a string",
+        "string_unicode": "must not contain lone surrogate characters",
+        "int_type": "must be a whole number",
+        "float_type": "must be a number",
+        "bool_type": "must be true or false",
+        "finite_number": "must be a finite number",
+        "uuid_type": "must be a UUID",
+        "uuid_parsing": "must be a UUID",
+        "greater_than_equal": "must be {ge} or more",
+        "less_than_equal": "must be {le} or less",
+        "string_too_short": "must have at least {min_length} characters",
+        "string_too_long": "must have at most {max_length} characters",
+        "too_long": "must have at most {max_length} entries",
+        "enum": "must be one of {expected}",
+    },
+)
+
+
+class Input(BaseModel):
+    """What a caller sends: no unknown fields, which would be typing errors. `refusal` is what a bad one raises."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    refusal: ClassVar[type[InvalidInput]] = InvalidJob
+
+
+class Nothing(Input):
+    """No fields at all."""
+
+
+class Output(BaseModel):
+    """What Tocsin answers; a client ignores fields that a newer server added."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, from_attributes=True)
+
+
+AnyInput = TypeVar("AnyInput", bound=Input)
+
+
+def parse(model: type[AnyInput], value: object) -> AnyInput:
+    """
+    Read what a caller sent.
+
+    Raises:
+        InvalidInput: the model's own `refusal`; names each field at fault.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        # The cause would carry the input, secrets included, into logs.
+        raise model.refusal(field_errors(error.errors(include_url=False))) from None
+
+
+def misplaced(field: str, message: str) -> PydanticCustomError:
+    """Word a rule over several fields as an error of one of them."""
+    return PydanticCustomError("misplaced", "{message}", {"field": field, "message": message})
+
+
+def field_errors(details: Iterable[ErrorDetails]) -> list[FieldError]:
+    """Turn what pydantic found into fields, as dotted paths, and what is wrong with them."""
+    return [FieldError(_path(detail), _message(detail)) for detail in details]
+
+
+def _path(detail: ErrorDetails) -> str:
+    named = _context(detail).get("field")
+    # An unknown field may be called anything, and what it is called goes into the answer.
+    path = str(named) if named else ".".join(map(str, detail["loc"]))[:255]
+    return path.encode("utf-8", "replace").decode() or "body"
+
+
+def _message(detail: ErrorDetails) -> str:
+    if words := _WORDS.get(detail["type"]):
+        return words.format(**_context(detail))
+    return re.sub(r"^\w+ should ", "must ", detail["msg"].removeprefix("Value error, "))
+
+
+def _context(detail: ErrorDetails) -> Mapping[str, object]:
+    return detail.get("ctx", {})

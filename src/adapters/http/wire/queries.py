@@ -1,0 +1,123 @@
+"""What may stand behind the question mark; a field that is a tuple may be given several times."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, ClassVar, Final, TypeAlias
+from uuid import UUID
+
+from pydantic import BeforeValidator, Field
+
+from ....domain.definition import TEXT_BOUNDS
+from ....domain.errors import InvalidInput, InvalidSchedule
+from ....domain.execution import ExecutionStatus, Origin
+from ....domain.job import JobStatus, JobType
+from ....ports.queries import LIMIT_BOUNDS, ExecutionFilter, JobFilter, SortBy, SortOrder
+from ....ports.reports import Period
+from ....ports.scheduler import LOG_BOUNDS, PREVIEW_BOUNDS, OnConflict
+from .fields import Instant, Text
+from .model import Input
+
+_DIGITS: Final = re.compile(r"-?[0-9]{1,15}")
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, str) or not _DIGITS.fullmatch(value):
+        raise ValueError("must be a whole number of at most 15 digits")
+    return int(value)
+
+
+def _instant(value: object) -> object:
+    # In a query a bare + means a space, so that an offset loses its sign on the way.
+    return value.replace(" ", "+") if isinstance(value, str) and value.count("T") == 1 else value
+
+
+_NUMERIC: Final = BeforeValidator(_number)
+
+Count: TypeAlias = Annotated[int, Field(ge=0), _NUMERIC]
+Limit: TypeAlias = Annotated[int, Field(ge=LIMIT_BOUNDS[0], le=LIMIT_BOUNDS[1]), _NUMERIC]
+When: TypeAlias = Annotated[Instant, BeforeValidator(_instant)]
+Term: TypeAlias = Annotated[Text, Field(max_length=TEXT_BOUNDS["name"][1])]
+Cursor: TypeAlias = Annotated[Text, Field(max_length=4096)]
+
+
+class ConflictQuery(Input):
+    """What to do when another job has the key."""
+
+    on_conflict: OnConflict = OnConflict.ERROR
+
+
+class Paging(Input):
+    """Which part of a list."""
+
+    limit: Limit = 50
+    offset: Count | None = None
+    cursor: Cursor | None = Field(default=None, description="The next_cursor of the page before; not with offset.")
+
+    def named(self) -> dict[str, Any]:
+        """Give what the caller named."""
+        return {name: getattr(self, name) for name in self.model_fields_set}
+
+
+class JobQuery(Paging):
+    """Which jobs; every condition must hold, several values of one mean either."""
+
+    type: tuple[JobType, ...] = ()
+    status: tuple[JobStatus, ...] = ()
+    tags: tuple[Term, ...] = Field(default=(), description="Jobs with any of these.")
+    tags_all: tuple[Term, ...] = Field(default=(), description="Jobs with every one of these.")
+    handler_name: tuple[Term, ...] = ()
+    key: tuple[Term, ...] = ()
+    name_contains: Term | None = None
+    created_after: When | None = None
+    created_before: When | None = None
+    next_run_after: When | None = None
+    next_run_before: When | None = None
+    created_by: tuple[Term, ...] = ()
+    sort_by: SortBy = SortBy.CREATED_AT
+    sort_order: SortOrder = SortOrder.DESC
+
+    def filter(self) -> JobFilter:
+        """Give the query as the port takes it."""
+        return JobFilter(**self.named())
+
+
+class HistoryQuery(Paging):
+    """Which executions of one job."""
+
+    status: tuple[ExecutionStatus, ...] = ()
+    origin: tuple[Origin, ...] = ()
+    scheduled_after: When | None = None
+    scheduled_before: When | None = None
+
+    def filter(self) -> ExecutionFilter:
+        """Give the query as the port takes it."""
+        return ExecutionFilter(**self.named())
+
+
+class ExecutionQuery(HistoryQuery):
+    """Which executions."""
+
+    job_id: UUID | None = None
+
+
+class LogQuery(Input):
+    """Which lines: past the first `after`, `limit` at most."""
+
+    after: Count = 0
+    limit: Annotated[int, Field(ge=LOG_BOUNDS[0], le=LOG_BOUNDS[1]), _NUMERIC] = 250
+
+
+class PreviewQuery(Input):
+    """How many fires, later than when."""
+
+    refusal: ClassVar[type[InvalidInput]] = InvalidSchedule
+
+    after: When | None = None
+    count: Annotated[int, Field(ge=PREVIEW_BOUNDS[0], le=PREVIEW_BOUNDS[1]), _NUMERIC] = 10
+
+
+class PeriodQuery(Input):
+    """How far back."""
+
+    period: Period = Period.DAY
