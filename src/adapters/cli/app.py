@@ -1,0 +1,67 @@
+"""The commands put together, and what is said before any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Final
+
+import typer
+
+from . import executions, import_crontab, job_commands, job_definitions, jobs, local, node
+from .exits import MEANINGS
+from .factories import Factories
+from .session import DEFAULT_SERVER, Invocation
+
+# \b keeps the lines below it as they are.
+EXIT_CODES: Final = "\b\nExit codes:\n" + "\n".join(f"  {code:<3} {meaning}" for code, meaning in MEANINGS)
+
+
+def create_cli(factories: Factories) -> typer.Typer:
+    """Build the `tocsin` command; call what it answers to run it, which ends the process with an exit code."""
+    app = _group("A job scheduler that accounts for every fire.", epilog=EXIT_CODES)
+    app.callback()(_opening(factories))
+    migrate = _group("The schema of the database.")
+    local.register(app, migrate)
+    app.add_typer(migrate, name="migrate")
+    app.add_typer(_jobs(), name="jobs")
+    runs = _group("What ran, and running it again.")
+    executions.register(runs)
+    app.add_typer(runs, name="executions")
+    imports = _group("Carry other schedulers' files over.")
+    import_crontab.register(imports)
+    app.add_typer(imports, name="import")
+    node.register(app)
+    return app
+
+
+def _jobs() -> typer.Typer:
+    group = _group("What is to run, when, and under which rules.")
+    for module in (jobs, job_definitions, job_commands):
+        module.register(group)
+    return group
+
+
+def _group(words: str, epilog: str | None = None) -> typer.Typer:
+    return typer.Typer(
+        help=words,
+        epilog=epilog,
+        no_args_is_help=True,
+        add_completion=False,
+        # Errors are a few plain lines, the same ones for a person and for a log.
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+
+
+def _opening(factories: Factories) -> Callable[..., None]:
+    def opening(
+        context: typer.Context,
+        server: Annotated[
+            str, typer.Option(metavar="URL", envvar="TOCSIN_SERVER", help="Where the node listens.")
+        ] = DEFAULT_SERVER,
+        as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as the HTTP API has it.")] = False,  # noqa: FBT002
+    ) -> None:
+        """Keep what was said before the command's name."""
+        context.obj = Invocation(factories=factories, server=server, json=as_json)
+
+    return opening

@@ -1,0 +1,17 @@
+"""Crontab files, read as cron reads them, with nothing dropped in silence."""
+
+from .document import Crontab, CrontabEntry, CrontabLayout, CrontabSetting, Note, RefusedLine
+from .job import job_name, to_payload
+from .reader import read_crontab
+
+__all__ = [
+    "Crontab",
+    "CrontabEntry",
+    "CrontabLayout",
+    "CrontabSetting",
+    "Note",
+    "RefusedLine",
+    "job_name",
+    "read_crontab",
+    "to_payload",
+]

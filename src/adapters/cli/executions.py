@@ -1,0 +1,107 @@
+"""`tocsin executions`: what ran, what it said, and running it again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ...domain.execution import ExecutionStatus, Origin
+from ...ports.queries import ExecutionFilter
+from .confirmation import confirm
+from .execution_views import execution_facts, execution_list, log
+from .inputs import optional_instant
+from .options import (
+    CursorOption,
+    ExecutionArgument,
+    LimitOption,
+    OffsetOption,
+    SinceOption,
+    UntilOption,
+    YesOption,
+)
+from .references import execution_id, find_job
+from .session import Session, remote
+
+
+def register(executions: typer.Typer) -> None:
+    """Add the commands about executions."""
+    executions.command("list")(remote(list_executions))
+    executions.command("show")(remote(show))
+    executions.command("logs")(remote(logs))
+    executions.command("cancel")(remote(cancel))
+    executions.command("retry")(remote(retry))
+
+
+async def list_executions(
+    session: Session,
+    *,
+    job: Annotated[str | None, typer.Option(metavar="JOB", help="Only this job's.")] = None,
+    status: Annotated[list[ExecutionStatus] | None, typer.Option(help="Only these; repeatable.")] = None,
+    origin: Annotated[list[Origin] | None, typer.Option(help="Only these; repeatable.")] = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    limit: LimitOption = 50,
+    offset: OffsetOption = None,
+    cursor: CursorOption = None,
+) -> None:
+    """List executions of all jobs, newest first."""
+    scheduled_after = optional_instant(since, "since")
+    scheduled_before = optional_instant(until, "until")
+    async with session.connect() as scheduler:
+        query = ExecutionFilter(
+            job_id=None if job is None else await find_job(scheduler, job),
+            status=tuple(status or ()),
+            origin=tuple(origin or ()),
+            scheduled_after=scheduled_after,
+            scheduled_before=scheduled_before,
+            limit=limit,
+            offset=offset,
+            cursor=cursor,
+        )
+        page = await scheduler.list_executions(query)
+    session.output.show_page(page, execution_list)
+
+
+async def show(session: Session, execution: ExecutionArgument) -> None:
+    """Show all of one execution, its past attempts included."""
+    async with session.connect() as scheduler:
+        found = await scheduler.get_execution(execution_id(execution))
+    session.output.show(found, execution_facts)
+
+
+async def logs(
+    session: Session,
+    execution: ExecutionArgument,
+    *,
+    after: Annotated[int, typer.Option(metavar="N", help="Pass over this many lines.")] = 0,
+    limit: Annotated[int, typer.Option(metavar="N", help="Show at most this many, 1 to 1000.")] = 250,
+) -> None:
+    """Show what an execution's handler logged."""
+    async with session.connect() as scheduler:
+        page = await scheduler.get_execution_logs(execution_id(execution), after=after, limit=limit)
+    session.output.show(page, log)
+    seen = after + len(page.items)
+    if page.items and seen < page.total:
+        session.output.note(f"{seen} of {page.total} lines; go on with --after {seen}")
+
+
+async def cancel(
+    session: Session,
+    execution: ExecutionArgument,
+    *,
+    yes: YesOption = False,
+) -> None:
+    """End one pending or running execution."""
+    async with session.connect() as scheduler:
+        found = execution_id(execution)
+        confirm(f"Cancel execution {found}?", yes=yes)
+        ended = await scheduler.cancel_execution(found)
+    session.output.show(ended, execution_facts)
+
+
+async def retry(session: Session, execution: ExecutionArgument) -> None:
+    """Run a failed or timed-out execution again, as a new one."""
+    async with session.connect() as scheduler:
+        again = await scheduler.retry_execution(execution_id(execution))
+    session.output.show(again, execution_facts)

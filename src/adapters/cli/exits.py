@@ -1,0 +1,102 @@
+"""Exit codes that mean something, and what a person reads when a command fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import Final, TypeAlias
+
+import typer
+
+from ...domain.errors import (
+    Conflict,
+    ExecutionNotFound,
+    HandlerNotFound,
+    InvalidInput,
+    InvalidTransition,
+    JobNotFound,
+    NotFound,
+    StoreUnavailable,
+    TocsinError,
+    VersionConflict,
+)
+from .texts import visible
+
+
+class ExitCode(IntEnum):
+    """How a command ended, for the script that called it."""
+
+    OK = 0
+    FAILED = 1
+    INVALID = 2
+    UNREACHABLE = 3
+    NOT_FOUND = 4
+    CONFLICT = 5
+    PARTLY = 6
+    INTERRUPTED = 130
+
+
+MEANINGS: Final = (
+    (ExitCode.OK, "done; for health: healthy or degraded"),
+    (ExitCode.FAILED, "the operation failed; for health: unhealthy"),
+    (ExitCode.INVALID, "the command line or an input is not valid; nothing was changed"),
+    (ExitCode.UNREACHABLE, "no node answers at the server's address, or its store does not"),
+    (ExitCode.NOT_FOUND, "no such job or execution"),
+    (ExitCode.CONFLICT, "the key is taken, the version is another, or the state does not allow it"),
+    (ExitCode.PARTLY, "import: some lines were not carried over; each is listed with its reason"),
+    (ExitCode.INTERRUPTED, "interrupted by Ctrl-C"),
+)
+
+_CODES: Final = (
+    (InvalidInput, ExitCode.INVALID),
+    (NotFound, ExitCode.NOT_FOUND),
+    (Conflict, ExitCode.CONFLICT),
+    (VersionConflict, ExitCode.CONFLICT),
+    (InvalidTransition, ExitCode.CONFLICT),
+    (StoreUnavailable, ExitCode.UNREACHABLE),
+)
+
+Advice: TypeAlias = Sequence[tuple[type[TocsinError], str]]
+"""What to do next, by the kind of the error."""
+
+REMOTE_ADVICE: Final[Advice] = (
+    (JobNotFound, "`tocsin jobs list` shows what there is"),
+    (ExecutionNotFound, "`tocsin executions list` shows what there is"),
+    (VersionConflict, "read it again with `tocsin jobs show`, then repeat with --expected-version"),
+    (HandlerNotFound, "start a node that has it (`tocsin serve --handlers MODULE`), or give --allow-unknown-handler"),
+    (StoreUnavailable, "start a node with `tocsin serve`, or name another with --server or TOCSIN_SERVER"),
+)
+
+
+def exit_code(error: TocsinError) -> ExitCode:
+    """Tell how a command that failed with this error ends."""
+    return next((code for kind, code in _CODES if isinstance(error, kind)), ExitCode.FAILED)
+
+
+def explain(error: TocsinError, advice: Advice = ()) -> Iterator[str]:
+    """Say in a few lines what is wrong, naming field and bound, and what to do next."""
+    if isinstance(error, InvalidInput):
+        yield f"Error: the input is not valid ({error.code})"
+        yield from (f"  {visible(each.field)}: {visible(each.message)}" for each in error.errors)
+    else:
+        yield f"Error: {visible(error.message)} ({error.code})"
+    if isinstance(error, Conflict) and error.existing_id is not None:
+        yield f"Next: `tocsin jobs show {error.existing_id}` shows what is in the way"
+    yield from (f"Next: {words}" for kind, words in advice if isinstance(error, kind))
+
+
+@contextmanager
+def reported(advice: Advice = ()) -> Iterator[None]:
+    """
+    Turn what goes wrong on purpose into lines on stderr and an exit code, never a traceback.
+
+    Raises:
+        typer.Exit: with the code that `exit_code` gives.
+    """
+    try:
+        yield
+    except TocsinError as error:
+        for line in explain(error, advice):
+            typer.echo(line, err=True)
+        raise typer.Exit(exit_code(error)) from error

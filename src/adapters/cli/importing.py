@@ -1,0 +1,153 @@
+"""Carrying a crontab over into jobs: what is new, what changed, and doing only that."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import islice
+from typing import Final
+from uuid import UUID
+
+from ...domain.definition import document
+from ...domain.errors import InvalidInput
+from ...domain.job import HandlerType, JobDefinition, JobStatus, JobType, ScheduledJob
+from ...domain.json import encoded, storable
+from ...ports.queries import JobFilter
+from ...ports.scheduler import IScheduler, OnConflict
+from .crontab import Crontab, CrontabEntry, job_name, to_payload
+
+TAG: Final = "crontab"
+HANDLER: Final = HandlerType.COMMAND
+
+# Keys travel in the address of a request, whose length has a limit.
+_KEYS_AT_ONCE: Final = 50
+
+
+class Fate(StrEnum):
+    """What becomes of a line."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedLine:
+    """One line of a crontab and what becomes of it; `reason` says why it was refused."""
+
+    line: int
+    fate: Fate
+    source: str
+    key: str | None = None
+    schedule: str | None = None
+    timezone: str | None = None
+    job_id: UUID | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """An entry as the job it stands for, beside the job that stands for it already."""
+
+    entry: CrontabEntry
+    definition: JobDefinition
+    existing: ScheduledJob | None = None
+
+    @property
+    def fate(self) -> Fate:
+        """Say what the entry asks for."""
+        if self.existing is None:
+            return Fate.NEW
+        same = _comparable(self.existing.definition) == _comparable(self.definition)
+        return Fate.UNCHANGED if same else Fate.CHANGED
+
+    def line(self, **outcome: object) -> ImportedLine:
+        """Tell what became of the entry."""
+        told = ImportedLine(
+            line=self.entry.line,
+            fate=self.fate,
+            source=self.entry.source,
+            key=self.entry.key,
+            schedule=self.definition.schedule,
+            timezone=self.definition.timezone,
+            job_id=self.existing.id if self.existing else None,
+        )
+        return replace(told, **outcome)  # type: ignore[arg-type]
+
+
+def define_entry(entry: CrontabEntry, timezone: str) -> JobDefinition:
+    """Make the definition of an entry; `timezone` holds where the crontab names none."""
+    return JobDefinition(
+        name=job_name(entry),
+        type=JobType.CRON,
+        schedule=entry.schedule,
+        timezone=entry.timezone or timezone,
+        handler_type=HANDLER,
+        handler_name=HANDLER.value,
+        key=entry.key,
+        payload=to_payload(entry),
+        tags=(TAG,),
+    )
+
+
+async def compare(scheduler: IScheduler, crontab: Crontab, timezone: str) -> list[Planned]:
+    """Put each entry beside the job that has its key; nothing is changed."""
+    existing = {job.definition.key: job async for job in _jobs(scheduler, [entry.key for entry in crontab.entries])}
+    return [
+        Planned(entry=entry, definition=define_entry(entry, timezone), existing=existing.get(entry.key))
+        for entry in crontab.entries
+    ]
+
+
+async def carry_over(scheduler: IScheduler, planned: Iterable[Planned]) -> list[ImportedLine]:
+    """
+    Write the entries that are new or changed; one that the scheduler refuses does not hinder the rest.
+
+    Raises:
+        InvalidInput: on field `handler_type`, if the scheduler takes no commands at all.
+    """
+    return [await _written(scheduler, each) for each in planned]
+
+
+async def _written(scheduler: IScheduler, planned: Planned) -> ImportedLine:
+    if planned.fate is Fate.UNCHANGED:
+        return planned.line()
+    try:
+        job = await scheduler.schedule(planned.definition, on_conflict=OnConflict.REPLACE)
+    except InvalidInput as error:
+        if any(each.field == "handler_type" for each in error.errors):
+            raise
+        return planned.line(fate=Fate.REFUSED, reason=str(error))
+    return planned.line(job_id=job.id)
+
+
+def refused(crontab: Crontab) -> Sequence[ImportedLine]:
+    """List the lines that the reader could not carry over."""
+    return [
+        ImportedLine(line=each.line, fate=Fate.REFUSED, source=each.text, reason=each.reason)
+        for each in crontab.refused
+    ]
+
+
+async def _jobs(scheduler: IScheduler, keys: Sequence[str]) -> AsyncIterator[ScheduledJob]:
+    for batch in _batches(keys):
+        query = JobFilter(
+            key=batch,
+            handler_name=(HANDLER.value,),
+            status=tuple(status for status in JobStatus if status is not JobStatus.CANCELLED),
+            limit=_KEYS_AT_ONCE,
+        )
+        for job in (await scheduler.list_jobs(query)).items:
+            yield job
+
+
+def _batches(keys: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    left = iter(keys)
+    while batch := tuple(islice(left, _KEYS_AT_ONCE)):
+        yield batch
+
+
+def _comparable(definition: JobDefinition) -> str:
+    return encoded(storable(document(definition)))

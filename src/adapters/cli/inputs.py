@@ -1,0 +1,206 @@
+"""What people type on a command line, read into values: each error names the field and what was expected."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, TypeVar
+
+from ...domain.definition import FIELD_NAMES, INTEGER_BOUNDS
+from ...domain.durations import parse_words
+from ...domain.errors import FieldError, InvalidInput, InvalidJob
+from ...domain.job import PRIORITY_NAMES, Backoff, HandlerType, JobType, MisfirePolicy, OverlapPolicy
+from ...domain.json import Json
+from ...domain.zones import instant_of, load_zone, seam_at
+
+_ENUMS: Final[Mapping[str, type[Enum]]] = MappingProxyType(
+    {
+        "type": JobType,
+        "handler_type": HandlerType,
+        "overlap_policy": OverlapPolicy,
+        "misfire_policy": MisfirePolicy,
+        "backoff": Backoff,
+    },
+)
+_CLEARABLE: Final = ("key", "description", "start_date", "end_date", "max_executions", "payload")
+
+E = TypeVar("E", bound=Enum)
+
+
+def read_text(source: str, field: str) -> str:
+    """
+    Read what `@FILE` names, `@-` being stdin; any other text is itself.
+
+    Raises:
+        InvalidInput: the file cannot be read, or is no UTF-8.
+    """
+    if not source.startswith("@"):
+        return source
+    try:
+        return sys.stdin.read() if source == "@-" else Path(source[1:]).read_text("utf-8")
+    except OSError as error:
+        raise InvalidInput.of(field, f"cannot read {source[1:]}: {error.strerror}") from error
+    except UnicodeDecodeError:
+        raise InvalidInput.of(field, f"{source[1:]} is not UTF-8 text") from None
+
+
+def read_json(source: str, field: str = "payload") -> Json:
+    """Read JSON, or the JSON in `@FILE`."""
+    text = read_text(source, field)
+    try:
+        value: Json = json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise InvalidInput.of(field, "nests too deeply") from None
+    except ValueError as error:
+        raise InvalidInput.of(field, f"must be JSON, or @FILE with JSON: {error}") from None
+    return value
+
+
+def optional_json(source: str | None) -> Json:
+    """Read a payload that may be left out."""
+    return None if source is None else read_json(source)
+
+
+def _refuse_constant(name: str) -> Json:
+    raise ValueError(f"{name} is not JSON")
+
+
+def read_instant(text: str, field: str, timezone: str | None = None) -> datetime:
+    """
+    Read an instant: ISO 8601 with an offset, or without one as wall time in `timezone`, or `in 10m` from now.
+
+    Raises:
+        InvalidInput: it cannot be read, has no offset and no zone, or does not exist in the zone.
+    """
+    if text.startswith("in "):
+        return datetime.now(UTC).replace(microsecond=0) + _length(text.removeprefix("in ").strip().lower(), field)
+    try:
+        instant = datetime.fromisoformat(text)
+        return instant.astimezone(UTC) if instant.tzinfo else _from_wall(instant, field, timezone)
+    except (ValueError, OverflowError):
+        expected = "such as 2026-03-01T08:00:00Z, or `in 10m`"
+        raise InvalidInput.of(field, f"{text!r} is not an instant; expected one {expected}") from None
+
+
+def optional_instant(text: str | None, field: str) -> datetime | None:
+    """Read an instant that may be left out."""
+    return None if text is None else read_instant(text, field)
+
+
+def _length(text: str, field: str) -> timedelta:
+    try:
+        return parse_words(text)
+    except InvalidInput as error:
+        raise InvalidInput.of(field, error.errors[0].message) from error
+
+
+def _from_wall(moment: datetime, field: str, timezone: str | None) -> datetime:
+    if timezone is None:
+        raise InvalidInput.of(field, f"{moment.isoformat()} needs a UTC offset, such as Z, or --timezone")
+    zone = load_zone(timezone)
+    seam = seam_at(moment, zone)
+    if seam is not None and seam.is_gap:
+        raise InvalidInput.of(field, f"{moment.isoformat()} does not exist in {timezone}: the clocks skip it")
+    return instant_of(moment, zone)
+
+
+def read_priority(text: str) -> int:
+    """Read a priority: a number, or low, medium, high, critical."""
+    return PRIORITY_NAMES[text] if text in PRIORITY_NAMES else _whole(text, "priority")
+
+
+def read_settings(settings: Iterable[str]) -> dict[str, object]:
+    """
+    Read `field=value` pairs of a job's definition.
+
+    Raises:
+        InvalidJob: names each field that is unknown, named twice or cannot be read.
+    """
+    found: dict[str, object] = {}
+    errors: list[FieldError] = []
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        try:
+            if not equals:
+                raise InvalidInput.of(name, "expected FIELD=VALUE")
+            if name in found:
+                raise InvalidInput.of(name, "is named twice")
+            found[name] = read_field(name, text)
+        except InvalidInput as error:
+            errors.extend(error.errors)
+    if errors:
+        raise InvalidJob(errors)
+    return found
+
+
+def read_field(name: str, text: str) -> object:
+    """
+    Read one field of a definition from text; lists are separated by commas, documents are JSON or `@FILE`.
+
+    Raises:
+        InvalidInput: the field is unknown, or the text is not of its kind.
+    """
+    if name not in FIELD_NAMES:
+        raise InvalidInput.of(name, f"is not a field of a job; expected one of {', '.join(FIELD_NAMES)}")
+    reader = _READERS.get(name)
+    return reader(text, name) if reader else text
+
+
+def cleared(names: Iterable[str]) -> dict[str, None]:
+    """Read the names of fields to empty, or raise InvalidJob naming those that cannot be empty."""
+    wanted = tuple(names)
+    message = f"cannot be emptied; expected one of {', '.join(_CLEARABLE)}"
+    errors = [FieldError(name, message) for name in wanted if name not in _CLEARABLE]
+    if errors:
+        raise InvalidJob(errors)
+    return dict.fromkeys(wanted)
+
+
+def split_list(values: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Take repeated options and commas within them as one list; None when the option was not given."""
+    if not values:
+        return None
+    return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
+
+
+def _whole(text: str, field: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        bounds = INTEGER_BOUNDS.get(field)
+        between = f" between {bounds[0]} and {bounds[1]}" if bounds else ""
+        raise InvalidInput.of(field, f"{text!r} is not a whole number{between}") from None
+
+
+def _number(text: str, field: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInput.of(field, f"{text!r} is not a number") from None
+
+
+def _member(text: str, field: str) -> Enum:
+    choices = [str(each.value) for each in _ENUMS[field]]
+    if text not in choices:
+        raise InvalidInput.of(field, f"{text!r} is none of {', '.join(choices)}")
+    return _ENUMS[field](text)
+
+
+_READERS: Final[Mapping[str, Callable[[str, str], object]]] = MappingProxyType(
+    {
+        **dict.fromkeys(INTEGER_BOUNDS, _whole),
+        **dict.fromkeys(_ENUMS, _member),
+        "priority": lambda text, _: read_priority(text),
+        "retry_jitter": _number,
+        "start_date": read_instant,
+        "end_date": read_instant,
+        "payload": read_json,
+        "metadata": read_json,
+        "tags": lambda text, _: split_list([text]) or (),
+    },
+)

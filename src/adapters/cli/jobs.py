@@ -1,0 +1,126 @@
+"""`tocsin jobs`: reading jobs, their fires, their history and their figures."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ...domain.execution import ExecutionStatus
+from ...domain.job import JobStatus, JobType
+from ...ports.queries import ExecutionFilter, JobFilter, SortBy, SortOrder
+from .execution_views import execution_list
+from .inputs import optional_instant
+from .job_views import figures, fires, job_facts, job_list
+from .options import (
+    AfterOption,
+    CountOption,
+    CursorOption,
+    JobArgument,
+    LimitOption,
+    OffsetOption,
+    SinceOption,
+    UntilOption,
+)
+from .references import find_job
+from .session import Session, remote
+
+
+def register(jobs: typer.Typer) -> None:
+    """Add the reading commands."""
+    jobs.command("list")(remote(list_jobs))
+    jobs.command("show")(remote(show))
+    jobs.command("history")(remote(history))
+    jobs.command("stats")(remote(stats))
+    jobs.command("preview")(remote(preview))
+
+
+async def list_jobs(
+    session: Session,
+    *,
+    status: Annotated[list[JobStatus] | None, typer.Option(help="Only these; repeatable.")] = None,
+    type: Annotated[list[JobType] | None, typer.Option(help="Only these; repeatable.")] = None,  # noqa: A002
+    tag: Annotated[list[str] | None, typer.Option(metavar="TAG", help="With any of these tags; repeatable.")] = None,
+    all_tags: Annotated[
+        list[str] | None, typer.Option("--tag-all", metavar="TAG", help="With every one of these tags.")
+    ] = None,
+    handler: Annotated[list[str] | None, typer.Option(metavar="NAME", help="With this handler; repeatable.")] = None,
+    key: Annotated[list[str] | None, typer.Option(metavar="KEY", help="With this key; repeatable.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="TEXT", help="With this in the name.")] = None,
+    created_by: Annotated[
+        list[str] | None, typer.Option(metavar="CALLER", help="Made by this caller; repeatable.")
+    ] = None,
+    due_before: Annotated[str | None, typer.Option(metavar="INSTANT", help="With a next run up to then.")] = None,
+    sort: Annotated[SortBy, typer.Option(help="What to sort by.")] = SortBy.CREATED_AT,
+    order: Annotated[SortOrder, typer.Option(help="Which way.")] = SortOrder.DESC,
+    limit: LimitOption = 50,
+    offset: OffsetOption = None,
+    cursor: CursorOption = None,
+) -> None:
+    """List jobs, newest first."""
+    query = JobFilter(
+        status=tuple(status or ()),
+        type=tuple(type or ()),
+        tags=tuple(tag or ()),
+        tags_all=tuple(all_tags or ()),
+        handler_name=tuple(handler or ()),
+        key=tuple(key or ()),
+        name_contains=name,
+        created_by=tuple(created_by or ()),
+        next_run_before=optional_instant(due_before, "next_run_before"),
+        sort_by=sort,
+        sort_order=order,
+        limit=limit,
+        offset=offset,
+        cursor=cursor,
+    )
+    async with session.connect() as scheduler:
+        page = await scheduler.list_jobs(query)
+    session.output.show_page(page, job_list)
+
+
+async def show(session: Session, job: JobArgument) -> None:
+    """Show all of one job."""
+    async with session.connect() as scheduler:
+        found = await scheduler.get_job(await find_job(scheduler, job))
+    session.output.show(found, job_facts)
+
+
+async def history(
+    session: Session,
+    job: JobArgument,
+    *,
+    status: Annotated[list[ExecutionStatus] | None, typer.Option(help="Only these; repeatable.")] = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    limit: LimitOption = 50,
+    offset: OffsetOption = None,
+    cursor: CursorOption = None,
+) -> None:
+    """List a job's executions, newest first."""
+    query = ExecutionFilter(
+        status=tuple(status or ()),
+        scheduled_after=optional_instant(since, "since"),
+        scheduled_before=optional_instant(until, "until"),
+        limit=limit,
+        offset=offset,
+        cursor=cursor,
+    )
+    async with session.connect() as scheduler:
+        page = await scheduler.get_job_history(await find_job(scheduler, job), query)
+    session.output.show_page(page, execution_list)
+
+
+async def stats(session: Session, job: JobArgument) -> None:
+    """Show a job's outcomes, durations and failures."""
+    async with session.connect() as scheduler:
+        found = await scheduler.get_job_stats(await find_job(scheduler, job))
+    session.output.show(found, figures)
+
+
+async def preview(session: Session, job: JobArgument, *, count: CountOption = 10, after: AfterOption = None) -> None:
+    """Show when a job fires next."""
+    instant = optional_instant(after, "after")
+    async with session.connect() as scheduler:
+        found = await scheduler.preview(await find_job(scheduler, job), after=instant, count=count)
+    session.output.show(found, fires)

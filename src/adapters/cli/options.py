@@ -1,0 +1,36 @@
+"""Options and arguments that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, its key or its name.")]
+ExecutionArgument = Annotated[str, typer.Argument(metavar="EXECUTION", help="An execution's id.")]
+
+VersionOption = Annotated[
+    int | None, typer.Option("--expected-version", metavar="N", help="Change nothing if the job is at another version.")
+]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+PayloadOption = Annotated[
+    str | None, typer.Option("--payload", metavar="JSON|@FILE", help="What the handler is given; @- reads stdin.")
+]
+
+CronOption = Annotated[
+    str | None,
+    typer.Option("--cron", metavar="CRON", help='5 fields, or 6 with seconds first, or @daily and kin: "0 2 * * *".'),
+]
+EveryOption = Annotated[str | None, typer.Option("--every", metavar="LENGTH", help="15m, 6 hours or PT6H.")]
+AtOption = Annotated[str | None, typer.Option("--at", metavar="INSTANT", help='2026-03-01T08:00:00Z, or "in 10m".')]
+ZoneOption = Annotated[
+    str | None, typer.Option("--timezone", metavar="ZONE", help="IANA name, such as Europe/Berlin; else UTC.")
+]
+
+LimitOption = Annotated[int, typer.Option("--limit", metavar="N", help="Show at most this many, 1 to 250.")]
+OffsetOption = Annotated[int | None, typer.Option("--offset", metavar="N", help="Pass over this many.")]
+CursorOption = Annotated[str | None, typer.Option("--cursor", metavar="CURSOR", help="Go on where a page ended.")]
+CountOption = Annotated[int, typer.Option("--count", metavar="N", help="Show this many fires, 1 to 1000.")]
+AfterOption = Annotated[str | None, typer.Option("--after", metavar="INSTANT", help="Start later than this; else now.")]
+SinceOption = Annotated[str | None, typer.Option("--since", metavar="INSTANT", help="Scheduled then or later.")]
+UntilOption = Annotated[str | None, typer.Option("--until", metavar="INSTANT", help="Scheduled then or earlier.")]

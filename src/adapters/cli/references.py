@@ -1,0 +1,64 @@
+"""How people name a job: by its id, its key or its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+from uuid import UUID
+
+from ...domain.errors import ExecutionNotFound, InvalidInput, JobNotFound
+from ...domain.job import JobStatus, ScheduledJob
+from ...ports.queries import LIMIT_BOUNDS, JobFilter
+from ...ports.scheduler import IScheduler
+
+_MOST: Final = LIMIT_BOUNDS[1]
+
+
+async def find_job(scheduler: IScheduler, reference: str) -> UUID:
+    """
+    Find the one job that an id, else a key, else a whole name stands for.
+
+    Raises:
+        JobNotFound: nothing has it as key or name; whether an id exists is left to the call that follows.
+        InvalidInput: several jobs have that key or name.
+    """
+    job_id = as_id(reference)
+    if job_id is not None:
+        return job_id
+    by_key = await scheduler.list_jobs(JobFilter(key=(reference,), limit=_MOST))
+    by_name = await scheduler.list_jobs(JobFilter(name_contains=reference, limit=_MOST))
+    named = [job for job in by_name.items if job.definition.name == reference]
+    found = _current(by_key.items) or _current(named)
+    if not found:
+        raise JobNotFound(reference)
+    if len(found) > 1:
+        ids = ", ".join(str(job.id) for job in found)
+        raise InvalidInput.of("job", f"{len(found)} jobs are called {reference!r}; name one by its id: {ids}")
+    return found[0].id
+
+
+def _current(jobs: Iterable[ScheduledJob]) -> list[ScheduledJob]:
+    """Prefer the jobs that are not cancelled, because a cancelled one gives its key away."""
+    every = list(jobs)
+    return [job for job in every if job.status is not JobStatus.CANCELLED] or every
+
+
+def execution_id(reference: str) -> UUID:
+    """
+    Read an execution's id.
+
+    Raises:
+        ExecutionNotFound: it is no id, so there is no such execution.
+    """
+    found = as_id(reference)
+    if found is None:
+        raise ExecutionNotFound(reference)
+    return found
+
+
+def as_id(reference: str) -> UUID | None:
+    """Read an id, or None if the text is something else."""
+    try:
+        return UUID(reference)
+    except ValueError:
+        return None

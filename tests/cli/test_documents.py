@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from tocsin.adapters.cli.documents import encode, to_json
+from tocsin.adapters.http.wire.executions import ExecutionOut, LogLineOut
+from tocsin.adapters.http.wire.fleet import HealthOut, MetricsOut, StatsOut
+from tocsin.adapters.http.wire.jobs import JobOut
+from tocsin.adapters.http.wire.pages import JobPage, page_of
+from tocsin.adapters.http.wire.schedules import PreviewOut
+from tocsin.domain.execution import ExecutionStatus
+from tocsin.ports.queries import JobFilter
+from tocsin.ports.scheduler import IScheduler, Timing
+
+from .conftest import SERVER, CommandLine
+
+T = TypeVar("T")
+
+
+def asked(tocsin: CommandLine, question: Callable[[IScheduler], Awaitable[T]]) -> T:
+    async def ask() -> T:
+        async with tocsin.connect(SERVER) as scheduler:
+            return await question(scheduler)
+
+    return asyncio.run(ask())
+
+
+def ran(tocsin: CommandLine) -> None:
+    """Leave a ledger with a success and a failure, and its past attempt."""
+    job = tocsin.create("--set", "max_retries=1", "--set", "retry_delay_ms=0", "--timezone", "Europe/Berlin")
+    tocsin("jobs", "trigger", job["id"])
+    tocsin.run_pending(ExecutionStatus.FAILED, ExecutionStatus.FAILED)
+    tocsin("jobs", "trigger", job["id"])
+    tocsin.run_pending(ExecutionStatus.SUCCESS)
+
+
+def over_http(shown: Any) -> Any:  # noqa: ANN401 - a pydantic model, any JSON
+    return json.loads(shown.model_dump_json())
+
+
+def test_a_job_is_what_the_api_shows(tocsin: CommandLine) -> None:
+    ran(tocsin)
+    tocsin("jobs", "create", "--name", "once", "--at", "2026-07-01T08:00:00.5+02:00", "--handler", "tocsin.noop")
+    page = asked(tocsin, lambda scheduler: scheduler.list_jobs(JobFilter(limit=1, offset=0)))
+    every = asked(tocsin, lambda scheduler: scheduler.list_jobs())
+
+    assert [to_json(job) for job in every.items] == [over_http(JobOut.of(job)) for job in every.items]
+    assert to_json(page) == over_http(page_of(JobPage, page, JobOut.of))
+
+
+def test_an_execution_and_its_log_are_what_the_api_shows(tocsin: CommandLine) -> None:
+    ran(tocsin)
+    executions = asked(tocsin, lambda scheduler: scheduler.list_executions()).items
+    lines = asked(tocsin, lambda scheduler: scheduler.get_execution_logs(executions[0].id)).items
+
+    assert any(each.past_attempts for each in executions)
+    assert [to_json(each) for each in executions] == [over_http(ExecutionOut.of(each)) for each in executions]
+    assert [to_json(each) for each in lines] == [over_http(LogLineOut.of(each)) for each in lines]
+
+
+def test_reports_are_what_the_api_shows(tocsin: CommandLine) -> None:
+    ran(tocsin)
+    job_id = asked(tocsin, lambda scheduler: scheduler.list_jobs()).items[0].id
+    stats = asked(tocsin, lambda scheduler: scheduler.get_job_stats(job_id))
+    metrics = asked(tocsin, lambda scheduler: scheduler.get_metrics())
+    health = asked(tocsin, lambda scheduler: scheduler.health_check())
+
+    assert to_json(stats) == over_http(StatsOut.of(stats))
+    assert to_json(metrics) == over_http(MetricsOut.of(metrics))
+    assert to_json(health) == over_http(HealthOut.of(health))
+
+
+def test_a_preview_is_what_the_api_shows(tocsin: CommandLine) -> None:
+    after = datetime(2026, 3, 27, tzinfo=UTC)
+    for zone in ("UTC", "Europe/Berlin", "America/St_Johns"):
+        timing = Timing(schedule="30 2 * * *", timezone=zone)
+        preview = tocsin.preview(timing, after=after, count=5)
+
+        assert to_json(preview) == over_http(PreviewOut.of(preview))
+
+
+def test_json_text_is_ascii_so_that_no_terminal_obeys_it() -> None:
+    written = encode({"name": "\x1b[2J\u202e\udc80"})
+
+    assert written.isascii()
+    assert "\x1b" not in written

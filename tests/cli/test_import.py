@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import CommandLine
+
+DATA = Path(__file__).parent / "data"
+TWO_LINES = "0 2 * * * backup --all\n*/5 * * * * poll\n"
+
+
+def test_a_real_crontab_is_imported_line_by_line(tocsin: CommandLine) -> None:
+    ended = tocsin("import", "crontab", str(DATA / "user.crontab"), "--json")
+    lines = ended.json["lines"]
+    jobs = tocsin.jobs()
+
+    assert ended.code == 6
+    assert len(jobs) >= 40
+    assert {line["fate"] for line in lines} == {"new", "refused"}
+    assert {line["job_id"] for line in lines if line["fate"] == "new"} == {job["id"] for job in jobs}
+    assert all(job["tags"] == ["crontab"] and job["handler_type"] == "command" for job in jobs)
+
+
+def test_importing_twice_changes_nothing(tocsin: CommandLine) -> None:
+    first = tocsin("import", "crontab", str(DATA / "user.crontab"))
+    before = tocsin.jobs()
+    second = tocsin("import", "crontab", str(DATA / "user.crontab"), "--json")
+
+    assert first.code == second.code
+    assert {line["fate"] for line in second.json["lines"]} == {"unchanged", "refused"}
+    assert tocsin.jobs() == before
+
+
+def test_every_refused_line_is_listed_with_its_reason(tocsin: CommandLine) -> None:
+    ended = tocsin("import", "crontab", "-", stdin=f"@reboot tunnel\n{TWO_LINES}61 * * * * never\n")
+
+    assert ended.code == 6
+    assert "@reboot tunnel" in ended.out
+    assert "@reboot names no time" in ended.out
+    assert "61 * * * * never" in ended.out
+    assert "2 new, 0 changed, 0 unchanged, 2 refused" in ended.out
+
+
+def test_a_file_without_refusals_exits_with_0(tocsin: CommandLine) -> None:
+    assert tocsin("import", "crontab", "-", stdin=TWO_LINES).code == 0
+    assert tocsin("import", "crontab", "-", stdin="").code == 0
+
+
+def test_only_what_was_edited_is_written(tocsin: CommandLine) -> None:
+    tocsin("import", "crontab", "-", stdin=TWO_LINES)
+    ended = tocsin("import", "crontab", "-", "--json", stdin=TWO_LINES.replace("0 2", "30 3"))
+    versions = {job["name"]: (job["schedule"], job["version"]) for job in tocsin.jobs()}
+
+    assert [line["fate"] for line in ended.json["lines"]] == ["changed", "unchanged"]
+    assert versions == {"backup --all": ("30 3 * * *", 2), "poll": ("*/5 * * * *", 1)}
+
+
+def test_a_paused_job_stays_paused(tocsin: CommandLine) -> None:
+    tocsin("import", "crontab", "-", stdin=TWO_LINES)
+    tocsin("jobs", "pause", "poll")
+    tocsin("import", "crontab", "-", stdin=TWO_LINES.replace("*/5", "*/7"))
+
+    assert tocsin("jobs", "show", "poll", "--json").json["status"] == "paused"
+
+
+def test_a_cancelled_job_is_made_anew(tocsin: CommandLine) -> None:
+    tocsin("import", "crontab", "-", stdin=TWO_LINES)
+    tocsin("jobs", "cancel", "poll")
+    ended = tocsin("import", "crontab", "-", "--json", stdin=TWO_LINES)
+
+    assert [line["fate"] for line in ended.json["lines"]] == ["unchanged", "new"]
+
+
+def test_a_dry_run_shows_the_next_fires_and_writes_nothing(tocsin: CommandLine) -> None:
+    ended = tocsin("import", "crontab", "-", "--dry-run", "--timezone", "Asia/Kolkata", stdin="0 0 1 1 * new-year\n")
+
+    assert ended.code == 0
+    assert "-01-01 00:00, " in ended.out
+    assert "nothing was changed (--dry-run)" in ended.out
+    assert tocsin.jobs() == []
+
+
+def test_a_dry_run_tells_what_would_change(tocsin: CommandLine) -> None:
+    tocsin("import", "crontab", "-", stdin=TWO_LINES)
+    before = tocsin.jobs()
+    ended = tocsin("import", "crontab", "-", "--dry-run", "--json", stdin=TWO_LINES.replace("0 2", "30 3"))
+
+    assert [line["fate"] for line in ended.json["lines"]] == ["changed", "unchanged"]
+    assert tocsin.jobs() == before
+
+
+def test_a_dry_run_works_without_a_server(tocsin: CommandLine) -> None:
+    tocsin.reachable = False
+    ended = tocsin("import", "crontab", "-", "--dry-run", stdin=TWO_LINES)
+
+    assert ended.code == 0
+    assert "every line is shown as if it were new" in ended.err
+
+
+def test_the_zone_holds_where_the_file_names_none(tocsin: CommandLine) -> None:
+    tocsin("import", "crontab", "-", "--timezone", "Europe/Berlin", stdin=f"{TWO_LINES}CRON_TZ=Asia/Tokyo\n@daily x\n")
+
+    assert {job["name"]: job["timezone"] for job in tocsin.jobs()} == {
+        "backup --all": "Europe/Berlin",
+        "poll": "Europe/Berlin",
+        "x": "Asia/Tokyo",
+    }
+
+
+def test_the_system_format_names_a_user(tocsin: CommandLine) -> None:
+    ended = tocsin("import", "crontab", "-", "--system", stdin="0 2 * * * root backup\n")
+
+    assert [job["name"] for job in tocsin.jobs()] == ["backup"]
+    assert "line 1: runs as the user of the service, not as root" in ended.out
+
+
+def test_a_scope_keeps_the_crontabs_of_two_people_apart(tocsin: CommandLine) -> None:
+    for person in ("ada", "ben", "ada"):
+        tocsin("import", "crontab", "-", "--scope", person, stdin="0 2 * * * backup\n")
+
+    assert len(tocsin.jobs()) == 2
+
+
+def test_a_node_that_allows_no_commands_says_so_and_nothing_is_written(tocsin: CommandLine) -> None:
+    tocsin.commands_allowed = False
+    ended = tocsin("import", "crontab", "-", stdin=TWO_LINES)
+
+    assert (ended.code, ended.out) == (2, "")
+    assert "commands are not allowed on this node; the setting TOCSIN_ALLOW_COMMANDS=true allows them" in ended.err
+    assert tocsin.jobs() == []
+
+
+def test_a_line_that_the_scheduler_refuses_does_not_hinder_the_rest(tocsin: CommandLine) -> None:
+    too_long = "y" * 300_000
+    ended = tocsin("import", "crontab", "-", "--json", stdin=f"@daily x {too_long}\n{TWO_LINES}")
+    fates = [line["fate"] for line in ended.json["lines"]]
+
+    assert (ended.code, fates) == (6, ["refused", "new", "new"])
+    assert "payload" in ended.json["lines"][0]["reason"]
+
+
+@pytest.mark.parametrize("raw", [b"\xff\xfe\x00", b"\x00", b"0 2 * * * \xff\n", bytes(range(256))])
+def test_a_file_of_any_bytes_is_answered_without_a_traceback(tocsin: CommandLine, raw: bytes) -> None:
+    for options in ((), ("--json",), ("--dry-run",), ("--system",)):
+        assert tocsin("import", "crontab", "-", *options, stdin=raw).code in {0, 6}
+
+
+def test_a_file_larger_than_any_crontab_is_refused(tocsin: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "huge").write_bytes(b"#" * (4 * 1024 * 1024 + 1))
+    ended = tocsin("import", "crontab", str(tmp_path / "huge"))
+
+    assert ended.code == 2
+    assert "is larger than 4194304 bytes" in ended.err

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tocsin.adapters.cli.factories import NodeOptions
+from tocsin.application.loop import Pulse
+from tocsin.ports.stores import Worker
+
+from .conftest import SERVER, CommandLine
+
+
+def test_a_healthy_node_exits_with_0(tocsin: CommandLine) -> None:
+    ended = tocsin("health", "--json")
+
+    assert (ended.code, ended.json["status"]) == (0, "healthy")
+
+
+def test_an_unhealthy_node_exits_with_1(tocsin: CommandLine) -> None:
+    tocsin.pulses = [Pulse(name="timer", beat_at=tocsin.clock.monotonic())]
+    tocsin.clock.advance(3600)
+    ended = tocsin("health")
+
+    assert ended.code == 1
+    assert "no round completed for 3600 s" in ended.out
+
+
+def test_a_degraded_node_exits_with_0(tocsin: CommandLine) -> None:
+    tocsin.pulses = [Pulse(name="timer", beat_at=tocsin.clock.monotonic(), error="one row is poison")]
+    ended = tocsin("health", "--json")
+
+    assert (ended.code, ended.json["status"], ended.json["issues"]) == (0, "degraded", ["timer: one row is poison"])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("health",),
+        ("workers",),
+        ("metrics",),
+        ("jobs", "list"),
+        ("jobs", "show", "x"),
+        ("jobs", "create", "--name", "x", "--cron", "@daily", "--handler", "x"),
+        ("executions", "list"),
+        ("import", "crontab", "-"),
+    ],
+)
+def test_a_node_that_does_not_answer_exits_with_3(tocsin: CommandLine, arguments: tuple[str, ...]) -> None:
+    tocsin.reachable = False
+    ended = tocsin(*arguments)
+
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err.splitlines() == [
+        f"Error: no server answers at {SERVER} (UNAVAILABLE)",
+        "Next: start a node with `tocsin serve`, or name another with --server or TOCSIN_SERVER",
+    ]
+
+
+def test_the_server_is_named_after_the_command_before_it_or_by_the_environment(tocsin: CommandLine) -> None:
+    tocsin("health")
+    tocsin("health", TOCSIN_SERVER="http://one:1")
+    tocsin("--server", "http://two:2", "health", TOCSIN_SERVER="http://one:1")
+    tocsin("--server", "http://two:2", "health", "--server", "https://three")
+
+    assert tocsin.servers == [SERVER, "http://one:1", "http://two:2", "https://three"]
+
+
+def test_workers_are_listed(tocsin: CommandLine) -> None:
+    worker = Worker(
+        id="node-1:abc",
+        name="node-1",
+        roles=["timer", "executor"],
+        capabilities=["http"],
+        version="1.2.3",
+        capacity=200,
+        running=7,
+        status="live",
+        started_at=tocsin.clock.now(),
+        heartbeat_at=tocsin.clock.now(),
+    )
+    asyncio.run(tocsin.storage.workers.beat(worker))
+
+    assert "node-1:abc" in tocsin("workers").out
+    assert tocsin("workers", "--json").json["items"][0]["roles"] == ["timer", "executor"]
+
+
+@pytest.mark.parametrize("period", ["1h", "24h", "7d", "30d"])
+def test_metrics_look_back_over_a_period(tocsin: CommandLine, period: str) -> None:
+    tocsin.create()
+    ended = tocsin("metrics", "--period", period, "--json")
+
+    assert (ended.json["time_range"], ended.json["jobs"]["active"]) == (period, 1)
+    assert tocsin("metrics", "--period", period).out.startswith("period")
+
+
+def test_serve_hands_over_the_settings_that_were_named_and_no_others(tocsin: CommandLine) -> None:
+    tocsin("serve")
+    tocsin(
+        *("serve", "--host", "10.0.0.1", "--port", "9000", "--handlers", "a.b,c", "--handlers", "d"),
+        *("--roles", "api,timer", "--samples", "--allow-commands", "--unsafe-allow-remote", "--config", "x.toml"),
+        *("--database-url", "sqlite:///x.db", "--concurrency", "5", "--drain-seconds", "1.5"),
+        *("--log-format", "json", "--log-level", "debug"),
+    )
+    bare, full = tocsin.served
+
+    assert (bare, bare.given()) == (NodeOptions(), {})
+    assert full.config == Path("x.toml")
+    assert full.given() == {
+        "host": "10.0.0.1",
+        "port": 9000,
+        "database_url": "sqlite:///x.db",
+        "handlers": ("a.b", "c", "d"),
+        "roles": ("api", "timer"),
+        "samples": True,
+        "allow_commands": True,
+        "allow_remote": True,
+        "concurrency": 5,
+        "drain_seconds": 1.5,
+        "log_format": "json",
+        "log_level": "debug",
+    }
+
+
+@pytest.mark.parametrize("code", [0, 1, 3])
+def test_serve_exits_with_the_code_of_the_node(tocsin: CommandLine, code: int) -> None:
+    tocsin.serve_code = code
+
+    assert tocsin("serve").code == code
+
+
+def test_settings_are_listed_with_their_source(tocsin: CommandLine) -> None:
+    assert tocsin("settings", "--config", "x.toml", "--json").json == [
+        {"name": "TOCSIN_PORT", "value": "8080", "source": "x.toml", "description": "port to listen on"},
+    ]
+
+
+def test_the_schema_goes_up_and_down(tocsin: CommandLine) -> None:
+    up = tocsin("migrate", "up", "--database-url", "sqlite:///x.db", "--json").json
+    again = tocsin("migrate", "up")
+    down = tocsin("migrate", "down", "--json").json
+    status = tocsin("migrate", "status", "--json").json
+
+    assert [step["version"] for step in up["items"]] == [1, 2]
+    assert again.out == "nothing to do\n"
+    assert [step["name"] for step in down["items"]] == ["step_2"]
+    assert [step["applied_at"] for step in status["items"]] == ["2026-01-01T00:00:00Z", None]
+    assert tocsin.migrations.asked[0].database_url == "sqlite:///x.db"
+
+
+def test_the_version_is_shown(tocsin: CommandLine) -> None:
+    assert tocsin("version").out == "tocsin 1.2.3\n"
+    assert tocsin("--json", "version").json == {"version": "1.2.3"}
+
+
+def test_a_preview_needs_no_server(tocsin: CommandLine) -> None:
+    tocsin.reachable = False
+    ended = tocsin(
+        *("preview", "30 2 * * *", "--timezone", "Europe/Berlin", "--count", "2"),
+        *("--after", "2026-03-28T12:00:00Z"),
+    )
+
+    assert ended.code == 0
+    assert "2026-03-29 03:00:00 +02:00  2026-03-29T01:00:00Z" in ended.out
+    assert "02:30 does not exist on 2026-03-29 in Europe/Berlin" in ended.out
+    assert tocsin.servers == []
+
+
+def test_help_tells_the_exit_codes(tocsin: CommandLine) -> None:
+    helped = tocsin("--help")
+
+    assert helped.code == 0
+    assert "3   no node answers" in helped.out
+
+
+@pytest.mark.parametrize("arguments", [(), ("jobs",), ("executions",), ("migrate",), ("import",)])
+def test_a_group_without_a_command_shows_its_help(tocsin: CommandLine, arguments: tuple[str, ...]) -> None:
+    ended = tocsin(*arguments)
+
+    assert ended.code == 2
+    assert "Commands:" in ended.out + ended.err
