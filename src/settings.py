@@ -1,0 +1,182 @@
+"""What the operator may set: by an option, by the environment, by a TOML file, or by default, in this order."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from .application.node import Role
+from .domain.errors import FieldError, InvalidInput
+
+PREFIX: Final = "TOCSIN_"
+SQLITE: Final = "sqlite:///"
+MEMORY: Final = "memory://"
+
+
+def _listed(value: object) -> object:
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+
+
+class Settings(BaseModel):
+    """Every setting with its bounds; `TOCSIN_` and the name in capitals is its variable."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    host: str = Field(default="127.0.0.1", description="address to listen on")
+    port: int = Field(default=8080, ge=0, le=65535, description="port to listen on; 0 picks a free one")
+    database_url: str = Field(default="sqlite:///tocsin.db", description="sqlite:///PATH, or memory:// to keep nothing")
+    handlers: Names = Field(default=(), description="modules to import, which register handlers")
+    roles: Annotated[tuple[Role, ...], BeforeValidator(_listed)] = Field(
+        default=tuple(Role), description="what this process does"
+    )
+    samples: bool = Field(default=False, description="make the sample jobs at start, if they are not there")
+    allow_commands: bool = Field(default=False, description="let jobs run commands of the operating system")
+    allow_remote: bool = Field(default=False, description="listen beyond loopback although nobody is authenticated")
+    allowed_hosts: Names = Field(default=(), description="names under which clients may address this node")
+    target_allow: Names | None = Field(
+        default=None, description="hosts and networks that jobs may call although they are not public"
+    )
+    concurrency: int = Field(default=200, ge=1, le=10_000, description="executions that this node runs at once")
+    drain_seconds: float = Field(default=30.0, ge=0, le=3600, description="how long a stop waits for running work")
+    retention_days: int = Field(default=30, ge=1, le=3650, description="days for which executions are kept")
+    retention_newest: int = Field(
+        default=100, ge=0, le=100_000, description="newest executions of a job that are kept whatever their age"
+    )
+    worker_name: str = Field(
+        default_factory=socket.gethostname,
+        min_length=1,
+        max_length=200,
+        description="this node's name among the workers",
+    )
+    log_format: Literal["console", "json"] = Field(default="console", description="log lines for people or machines")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="least level logged")
+
+    @model_validator(mode="after")
+    def _check_together(self) -> Settings:
+        if not (self.listens_on_loopback or self.allow_remote):
+            raise ValueError(
+                f"host: {self.host} can be reached from other machines, and Tocsin does not authenticate anybody yet; "
+                "set allow_remote if something else protects it"
+            )
+        if not self.database_url.startswith((SQLITE, MEMORY)):
+            raise ValueError(f"database_url: must start with {SQLITE} or {MEMORY}")
+        return self
+
+    @property
+    def listens_on_loopback(self) -> bool:
+        """True while only this machine can reach the node."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def database_path(self) -> Path | None:
+        """The SQLite file, relative to the working directory unless it starts with a slash; None in memory."""
+        if not self.database_url.startswith(SQLITE):
+            return None
+        return Path(self.database_url.removeprefix(SQLITE).partition("?")[0])
+
+    @property
+    def targets(self) -> Sequence[str]:
+        """What outgoing calls may reach beside public addresses: loopback, while the node itself is private."""
+        if self.target_allow is not None:
+            return self.target_allow
+        return ("127.0.0.0/8", "::1", "localhost") if self.listens_on_loopback else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting in force: its variable, its value as text with secrets masked, and where that came from."""
+
+    name: str
+    value: str
+    source: str
+    description: str
+
+
+def load_settings(
+    options: Mapping[str, object], *, environment: Mapping[str, str] = os.environ, file: Path | None = None
+) -> Settings:
+    """
+    Read the settings.
+
+    Raises:
+        InvalidInput: names each setting at fault, also one that does not exist.
+    """
+    named = {
+        name: value for source in reversed(_sources(options, environment, file)) for name, value in source[1].items()
+    }
+    try:
+        return Settings.model_validate(named)
+    except ValidationError as error:
+        raise InvalidInput(_field_errors(error)) from None
+
+
+def explain(
+    options: Mapping[str, object], *, environment: Mapping[str, str] = os.environ, file: Path | None = None
+) -> Sequence[Setting]:
+    """List every setting in force with its source; errors as for `load_settings`."""
+    settings = load_settings(options, environment=environment, file=file)
+    sources = _sources(options, environment, file)
+    return [
+        Setting(
+            name=f"{PREFIX}{name.upper()}",
+            value=_shown(getattr(settings, name)),
+            source=next((source for source, named in sources if name in named), "default"),
+            description=field.description or "",
+        )
+        for name, field in Settings.model_fields.items()
+    ]
+
+
+def _sources(
+    options: Mapping[str, object], environment: Mapping[str, str], file: Path | None
+) -> list[tuple[str, Mapping[str, object]]]:
+    """Give the sources, the strongest first."""
+    variables = {
+        name.removeprefix(PREFIX).lower(): value
+        for name, value in environment.items()
+        if name.startswith(PREFIX) and name.removeprefix(PREFIX).lower() in Settings.model_fields
+    }
+    return [("option", options), ("environment", variables), (str(file), _from_file(file) if file else {})]
+
+
+def _from_file(file: Path) -> Mapping[str, object]:
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidInput.of("config", f"cannot read {file}: {error}") from error
+
+
+def _field_errors(error: ValidationError) -> list[FieldError]:
+    found = []
+    for detail in error.errors(include_url=False):
+        message = detail["msg"].removeprefix("Value error, ")
+        field = ".".join(str(part) for part in detail["loc"])
+        if not field:
+            field, _, message = message.partition(": ")
+        found.append(FieldError(field, message))
+    return found
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(str(part) for part in value)
+    text = "" if value is None else str(value)
+    password = urlsplit(text).password if "://" in text else None
+    return text.replace(f":{password}@", ":***@") if password else text
