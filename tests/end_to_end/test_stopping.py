@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import tocsin
+from tests.end_to_end.jobs import marks_in
+from tests.end_to_end.program import Program, database_url, gone_quiet, serving
+from tests.end_to_end.waiting import until
+from tocsin.domain.execution import ExecutionStatus, JobExecution
+from tocsin.domain.job import JobDefinition, JobType
+
+
+async def triggered(program: Program, handler: str, payload: str | None = None) -> JobExecution:
+    """Make a job and run it once."""
+    definition = JobDefinition(name=handler, type=JobType.EVENT, handler_name=handler, payload=payload)
+    job = await program.scheduler.schedule(definition)
+    return await program.scheduler.trigger_job(job.id)
+
+
+async def all_running(program: Program, executions: list[JobExecution]) -> None:
+    async def running() -> bool:
+        found = [await program.scheduler.get_execution(execution.id) for execution in executions]
+        return {execution.status for execution in found} == {ExecutionStatus.RUNNING}
+
+    await until(running)
+
+
+async def test_sigterm_lets_work_finish_hands_the_rest_back_and_waits_for_no_deaf_handler(tmp_path: Path) -> None:
+    for held in ("brief", "long"):
+        (tmp_path / held).touch()
+    async with serving(tmp_path, "--drain-seconds", "3") as program:
+        brief = await triggered(program, "hold", "brief")
+        long = await triggered(program, "hold", "long")
+        deaf = await triggered(program, "deaf")
+        deaf_thread = await triggered(program, "deaf_thread")
+        await all_running(program, [brief, long, deaf, deaf_thread])
+
+        program.terminate()
+        await program.logged("node.draining")
+        (tmp_path / "brief").unlink()
+
+        assert await program.exit_code() == 0
+
+    async with tocsin.open_scheduler(database_url(tmp_path)) as scheduler:
+        finished = await scheduler.get_execution(brief.id)
+        handed_back = [await scheduler.get_execution(execution.id) for execution in (long, deaf, deaf_thread)]
+        (worker,) = await scheduler.list_workers()
+
+    assert (finished.status, finished.attempt) == (ExecutionStatus.SUCCESS, 1)
+    for execution in handed_back:
+        assert (execution.status, execution.failures) == (ExecutionStatus.PENDING, 0)
+        assert [past.outcome for past in execution.past_attempts] == ["handed_back"]
+        assert execution.worker_id is None
+    assert worker.status == "stopped"
+
+
+async def test_what_ctrl_c_hands_back_runs_on_the_next_node_without_having_failed(tmp_path: Path) -> None:
+    (tmp_path / "hold").touch()
+    async with serving(tmp_path, "--drain-seconds", "0") as program:
+        execution = await triggered(program, "hold")
+        await all_running(program, [execution])
+        program.process.send_signal(signal.SIGINT)
+        assert await program.exit_code() == 0
+
+    (tmp_path / "hold").unlink()
+    async with serving(tmp_path) as program:
+        await gone_quiet(program)
+        again = await program.scheduler.get_execution(execution.id)
+
+    assert (again.status, again.attempt, again.failures) == (ExecutionStatus.SUCCESS, 2, 0)
+    assert [(word, attempt) for word, _, attempt, _ in marks_in(tmp_path)] == [("start", 1), ("start", 2), ("end", 2)]
+
+
+async def test_a_second_sigterm_ends_the_process_at_once(tmp_path: Path) -> None:
+    (tmp_path / "hold").touch()
+    async with serving(tmp_path, "--drain-seconds", "3600") as program:
+        execution = await triggered(program, "hold")
+        await all_running(program, [execution])
+
+        program.terminate()
+        await program.logged("node.draining")
+        program.terminate()
+
+        assert await program.exit_code() == 128 + signal.SIGTERM
