@@ -18,6 +18,7 @@ from tocsin.adapters.cli import create_cli
 from tocsin.adapters.cli.factories import Factories, Migration, NodeOptions, SettingRow
 from tocsin.adapters.handlers.catalog import LocalHandlers
 from tocsin.adapters.handlers.command import CommandHandler
+from tocsin.adapters.handlers.functions import FunctionRegistry
 from tocsin.adapters.memory import NoDispatcher, memory_storage
 from tocsin.adapters.system import ManualClock, Uuid7Sequence
 from tocsin.adapters.telemetry import StructuredLog
@@ -122,7 +123,10 @@ class CommandLine:
             return cast("dict[str, Json]", storable(asdict(await health())))
 
         commands = CommandHandler({}) if self.commands_allowed else None
-        async with LocalHandlers(health=report, retention=retention.run, commands=commands) as handlers:
+        functions = FunctionRegistry()
+        async with LocalHandlers(
+            health=report, retention=retention.run, functions=functions, commands=commands
+        ) as handlers:
             yield Scheduler(
                 storage=self.storage,
                 planning=self.planning,
