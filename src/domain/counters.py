@@ -75,3 +75,9 @@ class JobCounters:
             slots_taken=self.slots_taken - execution.holds_slot,
             waiting=self.waiting - (execution.available_at is None),
         )
+
+    def unplanned(self, execution: JobExecution) -> JobCounters:
+        """Take back what a plan counted for a row of the schedule that is not written after all."""
+        if execution.status is ExecutionStatus.SKIPPED:
+            return self
+        return replace(self.withdrawn(execution), scheduled_count=self.scheduled_count - 1)

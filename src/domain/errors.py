@@ -100,7 +100,7 @@ class InvalidTransition(TocsinError):
 
     def __init__(self, subject: str, current: str, wanted: str) -> None:
         """Keep both states, so that a caller can decide without parsing the text."""
-        super().__init__(f"a {current} {subject} cannot become {wanted}")
+        super().__init__(f"the {subject} is {current} and cannot become {wanted}")
         self.subject = subject
         self.current = current
         self.wanted = wanted

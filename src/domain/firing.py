@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import Enum
 from typing import Final
 from uuid import UUID
 
 from .counters import JobCounters
 from .execution import ExecutionStatus, JobExecution, Origin, SkipReason
 from .job import JobDefinition, JobStatus, MisfirePolicy, OverlapPolicy, ScheduledJob
-from .occurrences import Occurrence, OccurrenceSource
+from .occurrences import Occurrence, OccurrenceSource, nth_after
 from .plan import NewId, Plan, conclude, versioned
 
 MAX_STEPS: Final = 1000
-"""Nominal times that one plan may account for; the rest stays due for the next."""
+"""Nominal times that one plan may walk through; the rest stays due for the next."""
 
 BEFORE: Final = timedelta(microseconds=1)
 """What turns \"later than\" into \"not before\": the step of every clock here."""
@@ -46,25 +45,27 @@ def next_fire(job: ScheduledJob, after: datetime, source: OccurrenceSource) -> d
 
 def fire(job: ScheduledJob, now: datetime, source: OccurrenceSource, new_id: NewId) -> Plan:
     """
-    Account for the nominal times that are due, `MAX_STEPS` at most.
+    Account for the nominal times that are due, `MAX_STEPS` at most beside those that no policy would run.
 
     The job's next_run is then the first one not accounted for: in the past if more are due.
     """
     if job.status is not JobStatus.ACTIVE or job.next_run is None or job.next_run > now:
         return Plan(job=job)
     late = now - timedelta(seconds=job.definition.misfire_grace_seconds)
-    due, following = _due(job, job.next_run, now, source)
+    dropped, first = _sought(job, job.next_run, late, source)
+    due, following = _due(job, first, now, source)
     missed = [at for at in due if at < late]
     on_time = due[len(missed) :]
     rescued = _rescued(job, now, missed, on_time[0] if on_time else following)
     account = _Account(job=job, now=now, new_id=new_id)
-    account.skip(missed[: len(missed) - len(rescued)], SkipReason.MISFIRE)
+    account.skip(dropped, SkipReason.MISFIRE)
+    account.skip(Stretch.of(missed[: len(missed) - len(rescued)]), SkipReason.MISFIRE)
     for at in rescued:
         account.catch_up(at)
     for at in on_time:
         account.run(at)
     plan = account.closed(following)
-    concluded = conclude(plan.job, ExecutionStatus.SKIPPED, now)
+    concluded = conclude(plan.job, now)
     return versioned(job, replace(plan, job=concluded), now, by=None, reason="nothing left to fire")
 
 
@@ -91,24 +92,51 @@ def _between_dates(job: ScheduledJob, after: datetime, source: OccurrenceSource)
         floor = occurrence.at
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """Neighbouring nominal times: the first, the last and how many."""
+
+    first: datetime
+    last: datetime
+    count: int
+
+    @classmethod
+    def of(cls, times: Sequence[datetime]) -> Stretch | None:
+        """Sum up times in order; None if there are none."""
+        return cls(first=times[0], last=times[-1], count=len(times)) if times else None
+
+
+def _sought(
+    job: ScheduledJob, next_run: datetime, late: datetime, source: OccurrenceSource
+) -> tuple[Stretch | None, datetime | None]:
+    """
+    Pass over late nominal times that no policy would run, if there are more than one plan may walk through.
+
+    Answers them, and the first nominal time after them.
+    """
+    before, end = next_run - BEFORE, late - BEFORE
+    if job.definition.end_date is not None:
+        end = min(end, job.definition.end_date)
+    missed = source.count(before, end) if before < end else 0
+    if missed <= MAX_STEPS:
+        return None, next_run
+    count = missed - job.definition.max_catchup
+    last = nth_after(source, before, count, end)
+    return Stretch(first=next_run, last=last, count=count), next_fire(job, last, source)
+
+
 def _due(
-    job: ScheduledJob, next_run: datetime, now: datetime, source: OccurrenceSource
+    job: ScheduledJob, first: datetime | None, now: datetime, source: OccurrenceSource
 ) -> tuple[list[datetime], datetime | None]:
-    """List what this plan accounts for, and the first nominal time that it leaves to the next."""
-    definition = job.definition
+    """List what this plan walks through, and the first nominal time that it leaves to the next."""
     due: list[datetime] = []
-    following: datetime | None = None
-    for at in itertools.chain([next_run], (later.at for later in _between_dates(job, next_run, source))):
+    if first is None:
+        return due, None
+    for at in itertools.chain([first], (later.at for later in _between_dates(job, first, source))):
         if at > now or len(due) == MAX_STEPS:
-            following = at
-            break
+            return due, at
         due.append(at)
-    grace = timedelta(seconds=definition.misfire_grace_seconds)
-    if following is None or following >= now - grace or definition.misfire_policy is not MisfirePolicy.RUN_ALL:
-        return due, following
-    # Which late ones are the newest shows only where they end, so the tail waits for the next plan.
-    kept = len(due) - definition.max_catchup
-    return due[:kept], due[kept]
+    return due, None
 
 
 def _rescued(job: ScheduledJob, now: datetime, missed: list[datetime], successor: datetime | None) -> list[datetime]:
@@ -147,15 +175,16 @@ class _Account:
         self._counters = job.counters
         self._last_run = job.last_run
         self._last_nominal = job.last_nominal
+        self._outcome = job.outcome
 
     def run(self, at: datetime) -> None:
         """Fire on time: what happens when all slots are taken is the overlap policy's to say."""
         is_free = self._counters.slots_taken < self._job.definition.concurrency
         match self._job.definition.overlap_policy:
             case OverlapPolicy.SKIP if not is_free:
-                self.skip([at], SkipReason.OVERLAP)
+                self.skip(Stretch.of([at]), SkipReason.OVERLAP)
             case OverlapPolicy.QUEUE_ONE if not is_free and self._counters.waiting:
-                self.skip([at], SkipReason.OVERLAP)
+                self.skip(Stretch.of([at]), SkipReason.OVERLAP)
             case _:
                 self._add(at)
 
@@ -166,20 +195,21 @@ class _Account:
         else:
             self.run(at)
 
-    def skip(self, times: Sequence[datetime], reason: SkipReason) -> None:
+    def skip(self, times: Stretch | None, reason: SkipReason) -> None:
         """Record that nominal times do not run, in one row."""
-        if not times or self._is_full:
+        if times is None or self._is_full:
             return
         skipped = replace(
-            self._new_execution(times[0], Slot.AWAITED),
+            self._new_execution(times.first, has_slot=False),
             status=ExecutionStatus.SKIPPED,
             skip_reason=reason,
-            covers_until=times[-1],
-            covers_count=len(times),
+            covers_until=times.last,
+            covers_count=times.count,
             completed_at=self._now,
         )
         _append(self._executions, skipped)
-        self._last_nominal = times[-1]
+        self._last_nominal = times.last
+        self._outcome = ExecutionStatus.SKIPPED
 
     def closed(self, following: datetime | None) -> Plan:
         """Give the plan: the job as these rows leave it, to fire next at `following` unless it made all it may."""
@@ -189,6 +219,7 @@ class _Account:
             next_run=next_run,
             last_run=self._last_run,
             last_nominal=self._last_nominal,
+            outcome=self._outcome,
             exhausted=next_run is None,
             counters=self._counters,
         )
@@ -202,52 +233,48 @@ class _Account:
     def _add(self, at: datetime) -> None:
         if self._is_full:
             return
-        slot = slot_for(self._job.definition, self._counters)
-        self._executions.append(self._new_execution(at, slot))
-        counters = counted(self._counters, slot)
+        row = self._new_execution(at, has_slot=is_admitted(self._job.definition, self._counters))
+        self._executions.append(row)
+        counters = counted(self._counters, row)
         self._counters = replace(counters, scheduled_count=counters.scheduled_count + 1)
         self._last_run = self._last_nominal = at
+        self._outcome = None
 
-    def _new_execution(self, at: datetime, slot: Slot) -> JobExecution:
-        return new_execution(self._job, at, now=self._now, execution_id=self._new_id(self._now), slot=slot)
-
-
-class Slot(Enum):
-    """How a new execution stands to its job's slots: it holds one, waits for one, or needs none (`allow_all`)."""
-
-    HELD = "held"
-    AWAITED = "awaited"
-    UNNEEDED = "unneeded"
+    def _new_execution(self, at: datetime, *, has_slot: bool) -> JobExecution:
+        return new_execution(self._job, at, now=self._now, execution_id=self._new_id(self._now), has_slot=has_slot)
 
 
-def slot_for(definition: JobDefinition, counters: JobCounters) -> Slot:
-    """Admit a new execution if a slot is free and nobody waits for it already (design: the protocol, admit)."""
+def is_admitted(definition: JobDefinition, counters: JobCounters) -> bool:
+    """
+    Say whether a new execution gets a slot: if one is free and nobody waits for it already.
+
+    Under `allow_all` each gets one, however many there are (design: the protocol, admit).
+    """
     if definition.overlap_policy is OverlapPolicy.ALLOW_ALL:
-        return Slot.UNNEEDED
-    is_free = counters.slots_taken < definition.concurrency and not counters.waiting
-    return Slot.HELD if is_free else Slot.AWAITED
+        return True
+    return counters.slots_taken < definition.concurrency and not counters.waiting
 
 
-def counted(counters: JobCounters, slot: Slot) -> JobCounters:
-    """Count a new execution."""
+def counted(counters: JobCounters, row: JobExecution) -> JobCounters:
+    """Count a new execution, which holds a slot or waits for one."""
     return replace(
         counters,
         live=counters.live + 1,
-        slots_taken=counters.slots_taken + (slot is Slot.HELD),
-        waiting=counters.waiting + (slot is Slot.AWAITED),
+        slots_taken=counters.slots_taken + row.holds_slot,
+        waiting=counters.waiting + (not row.holds_slot),
     )
 
 
 def new_execution(
-    job: ScheduledJob, scheduled_at: datetime, *, now: datetime, execution_id: UUID, slot: Slot = Slot.AWAITED
+    job: ScheduledJob, scheduled_at: datetime, *, now: datetime, execution_id: UUID, has_slot: bool = False
 ) -> JobExecution:
     """
     Make the pending record of one fire of `job` by its schedule.
 
-    What need not wait is available and counts as dispatched from now: the sweeper repeats a dispatch that
+    What has a slot is available and counts as dispatched from now: the sweeper repeats a dispatch that
     a crash swallowed.
     """
-    admitted_at = None if slot is Slot.AWAITED else now
+    admitted_at = now if has_slot else None
     return JobExecution(
         id=execution_id,
         job_id=job.id,
@@ -261,5 +288,5 @@ def new_execution(
         max_retries=job.definition.max_retries,
         available_at=admitted_at,
         dispatched_at=admitted_at,
-        holds_slot=slot is Slot.HELD,
+        holds_slot=has_slot,
     )

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from .counters import JobCounters
 from .errors import InvalidTransition
+from .execution import ExecutionStatus
 from .json import Json
 
 DEFAULT_TENANT: Final = "default"
@@ -139,7 +140,8 @@ class ScheduledJob:
 
     `last_run` is the newest nominal time that became an execution; `last_nominal` the newest one
     recorded at all, skips included, and no later fire may stand at or before it. `exhausted` says
-    that its schedule has nothing left to fire.
+    that its schedule has nothing left to fire. `outcome` is how the newest execution of its schedule
+    ended, retries of it included; None before, and again after a reschedule.
     """
 
     id: UUID
@@ -152,6 +154,7 @@ class ScheduledJob:
     last_run: datetime | None = None
     last_nominal: datetime | None = None
     exhausted: bool = False
+    outcome: ExecutionStatus | None = None
     created_by: str | None = None
     completed_at: datetime | None = None
     cancelled_at: datetime | None = None
@@ -184,6 +187,8 @@ class ScheduledJob:
         return self.definition.start_date or self.created_at.replace(microsecond=0)
 
     @property
-    def free_slots(self) -> int:
-        """How many more executions may run at once; negative after concurrency was lowered."""
-        return self.definition.concurrency - self.counters.slots_taken
+    def admissible(self) -> int:
+        """How many waiting executions may be admitted now: all, if `allow_all` says that nothing has to wait."""
+        if self.definition.overlap_policy is OverlapPolicy.ALLOW_ALL:
+            return self.counters.waiting
+        return self.counters.admissible(self.definition.concurrency)

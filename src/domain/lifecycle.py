@@ -15,7 +15,7 @@ from typing import Any, Final
 from .definition import kept_document, validate
 from .errors import FieldError, InvalidSchedule, InvalidTransition
 from .execution import ExecutionStatus, JobExecution, Origin
-from .firing import BEFORE, catch_up, counted, new_execution, next_fire, slot_for
+from .firing import BEFORE, catch_up, counted, is_admitted, new_execution, next_fire
 from .job import JobDefinition, JobStatus, JobType, ScheduledJob
 from .json import Json
 from .occurrences import OccurrenceSource
@@ -25,6 +25,7 @@ from .zones import load_zone
 ONE_TIME_GRACE: Final = timedelta(seconds=60)
 """How far in the past the instant of a new one_time job may lie (design: time)."""
 
+_FINISHED: Final = frozenset({JobStatus.COMPLETED, JobStatus.FAILED})
 _TIMING: Final = ("schedule", "timezone", "type", "start_date", "end_date", "max_executions")
 
 
@@ -74,7 +75,7 @@ def resume(job: ScheduledJob, moment: Moment) -> Plan:
     if job.status is not JobStatus.PAUSED:
         raise InvalidTransition("job", job.status, JobStatus.ACTIVE)
     active = _replanned(job.to(JobStatus.ACTIVE, moment.now), moment, after=moment.now)
-    return _changed(job, Plan(job=conclude(active, None, moment.now)), moment, "resumed")
+    return _changed(job, Plan(job=conclude(active, moment.now)), moment, "resumed")
 
 
 def cancel(job: ScheduledJob, moment: Moment) -> Plan:
@@ -104,8 +105,26 @@ def update(job: ScheduledJob, definition: JobDefinition, moment: Moment) -> Plan
         InvalidJob, InvalidSchedule: as for `create`.
     """
     plan = _redefined(job, definition, moment)
-    if any(getattr(plan.job.definition, name) != getattr(job.definition, name) for name in _TIMING):
+    if _is_retimed(job, plan.job):
         plan = replace(plan, job=_retimed(plan.job, moment))
+    return _changed(job, plan, moment, "updated")
+
+
+def redefine(job: ScheduledJob, definition: JobDefinition, moment: Moment) -> Plan:
+    """
+    Give the job the definition that is declared for it now; its status stays, unless it can fire again.
+
+    A declaration that is repeated unchanged after its last fire changes nothing.
+
+    Raises:
+        InvalidTransition, InvalidJob, InvalidSchedule: as for `update`.
+    """
+    plan = _redefined(job, definition, moment)
+    if _is_retimed(job, plan.job):
+        plan = replace(plan, job=_retimed(plan.job, moment))
+    elif plan.job.status in _FINISHED:
+        revived = _replanned(plan.job, moment, after=moment.now)
+        plan = plan if revived.exhausted else replace(plan, job=revived.to(JobStatus.ACTIVE, moment.now))
     return _changed(job, plan, moment, "updated")
 
 
@@ -212,15 +231,19 @@ def _changed(before: ScheduledJob, plan: Plan, moment: Moment, reason: str) -> P
 def _with(plan: Plan, moment: Moment, **fields: Any) -> Plan:  # noqa: ANN401 - the fields of an execution
     """Add one more execution to a plan, which waits if the slots are taken."""
     job, now = plan.job, moment.now
-    slot = slot_for(job.definition, job.counters)
-    row = new_execution(job, now, now=now, execution_id=moment.new_id(now), slot=slot)
-    counters = counted(job.counters, slot)
+    has_slot = is_admitted(job.definition, job.counters)
+    row = new_execution(job, now, now=now, execution_id=moment.new_id(now), has_slot=has_slot)
+    counters = counted(job.counters, row)
     return replace(plan, job=replace(job, counters=counters), executions=(*plan.executions, replace(row, **fields)))
 
 
+def _is_retimed(before: ScheduledJob, after: ScheduledJob) -> bool:
+    return any(getattr(before.definition, name) != getattr(after.definition, name) for name in _TIMING)
+
+
 def _retimed(job: ScheduledJob, moment: Moment) -> ScheduledJob:
-    planned = _planned(job, moment)
-    if job.status in {JobStatus.COMPLETED, JobStatus.FAILED}:
+    planned = replace(_planned(job, moment), outcome=None)
+    if job.status in _FINISHED:
         return planned.to(JobStatus.ACTIVE, moment.now)
     return planned if job.status is JobStatus.ACTIVE else replace(planned, next_run=None)
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from math import ceil
 from typing import Final, Protocol, assert_never
 from zoneinfo import ZoneInfo
 
 from .schedule import Cron, Interval, Once, Schedule
 from .wall_times import FIRST_YEAR, LAST_YEAR, WallTimes
-from .zones import Seam, instant_of, seam_at
+from .zones import Seam, changes_between, instant_of, seam_at
 
 EARLIEST: Final = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC)
 LATEST: Final = datetime(LAST_YEAR, 12, 31, tzinfo=UTC)
@@ -31,6 +33,9 @@ class OccurrenceSource(Protocol):
 
     def after(self, instant: datetime) -> Occurrence | None:
         """Give the first nominal time strictly later than an aware instant, or None when there is no more."""
+
+    def count(self, after: datetime, until: datetime) -> int:
+        """Count the nominal times later than `after` and not later than `until`, without walking through them all."""
 
 
 def occurrences(
@@ -58,6 +63,20 @@ def occurrences(
             assert_never(schedule)
 
 
+def nth_after(source: OccurrenceSource, after: datetime, number: int, until: datetime) -> datetime:
+    """
+    Seek the nominal time that is the `number`-th (1 or more) later than `after`; there are as many up to `until`.
+
+    A bisection over counts, so that years are passed over as fast as minutes.
+    """
+    seconds = range(ceil((until - after) / _SECOND) + 1)
+    first = bisect_left(seconds, number, key=lambda second: source.count(after, after + second * _SECOND))
+    found = source.after(max(after, after + (first - 1) * _SECOND))
+    if found is None:
+        raise ValueError(f"there are fewer than {number} nominal times between {after} and {until}")
+    return found.at
+
+
 class FixedTimeOccurrences:
     """
     A cron that names times of day: each wall time stands for one instant, whatever the clocks do.
@@ -74,12 +93,27 @@ class FixedTimeOccurrences:
         """Give the first nominal time strictly later than the instant."""
         if instant >= LATEST:
             return None
-        local = max(instant, EARLIEST).astimezone(self._zone)
+        found = self._walls.after(self.wall_before(max(instant, EARLIEST)))
+        return None if found is None else self._occurrence(found)
+
+    def count(self, after: datetime, until: datetime) -> int:
+        """Count the nominal times later than `after` and not later than `until`."""
+        return _counted(self, self._walls, self._zone, (after, until))
+
+    def wall_before(self, instant: datetime) -> datetime:
+        """Give the wall time after which every match is later than the instant."""
+        local = instant.astimezone(self._zone)
         wall = datetime.combine(local.date(), local.time())
         repeated = seam_at(wall, self._zone) if local.fold else None
         # Every wall time of an overlap had its instant in the first pass.
-        found = self._walls.after(repeated.end - _SECOND if repeated else wall)
-        return None if found is None else self._occurrence(found)
+        return repeated.end - _SECOND if repeated else wall
+
+    def across(self, change: datetime, shift: timedelta) -> tuple[int, datetime]:
+        """Count all wall times of a gap as one, at its end; an overlap was counted in its first pass."""
+        wall = _wall(change, self._zone)
+        if shift < timedelta():
+            return 0, wall - shift - _SECOND
+        return min(1, self._walls.count(wall - shift - _SECOND, wall)), wall
 
     def _occurrence(self, wall: datetime) -> Occurrence:
         seam = seam_at(wall, self._zone)
@@ -126,6 +160,18 @@ class RealTimeOccurrences:
         same_pass = overlap is not None and found < overlap.end
         return self._occurrence(found.replace(fold=fold) if same_pass else found)
 
+    def count(self, after: datetime, until: datetime) -> int:
+        """Count the nominal times later than `after` and not later than `until`."""
+        return _counted(self, self._walls, self._zone, (after, until))
+
+    def wall_before(self, instant: datetime) -> datetime:
+        """Give the wall time after which every match is later than the instant."""
+        return _wall(instant, self._zone)
+
+    def across(self, change: datetime, shift: timedelta) -> tuple[int, datetime]:  # noqa: ARG002 - the other kind's
+        """Go on at the wall time that the change leads to, whether it was skipped to or comes again."""
+        return 0, _wall(change, self._zone) - _SECOND
+
     def _existing_after(self, wall: datetime) -> datetime | None:
         found = self._walls.after(wall)
         while found is not None and (seam := seam_at(found, self._zone)) is not None and seam.is_gap:
@@ -151,8 +197,15 @@ class IntervalOccurrences:
         """Give the first nominal time strictly later than the instant."""
         if instant >= LATEST:
             return None
-        steps = max((instant - self._anchor) // self._every + 1, 0)
-        return Occurrence(at=self._anchor + steps * self._every)
+        return Occurrence(at=self._anchor + self._steps(instant) * self._every)
+
+    def count(self, after: datetime, until: datetime) -> int:
+        """Count the nominal times later than `after` and not later than `until`."""
+        return max(0, self._steps(min(until, LATEST)) - self._steps(after))
+
+    def _steps(self, instant: datetime) -> int:
+        """Count the nominal times that are not later than an instant."""
+        return max((instant - self._anchor) // self._every + 1, 0)
 
 
 class OnceOccurrences:
@@ -164,6 +217,35 @@ class OnceOccurrences:
     def after(self, instant: datetime) -> Occurrence | None:
         """Give the instant while it is still to come."""
         return Occurrence(at=self._at) if self._at > instant else None
+
+    def count(self, after: datetime, until: datetime) -> int:
+        """Count the instant if it is later than `after` and not later than `until`."""
+        return int(after < self._at <= until)
+
+
+class _Cron(Protocol):
+    """What counting needs to know of a cron: from which wall time on, and what a change of the offset does to it."""
+
+    def wall_before(self, instant: datetime) -> datetime:
+        """Give the wall time after which every match is later than the instant."""
+
+    def across(self, change: datetime, shift: timedelta) -> tuple[int, datetime]:
+        """Count the nominal times of the instant of a change, and give the wall time after which it goes on."""
+
+
+def _counted(cron: _Cron, walls: WallTimes, zone: ZoneInfo, span: tuple[datetime, datetime]) -> int:
+    """Count by wall times from one change of the zone's offset to the next."""
+    after, until = max(span[0], EARLIEST), min(span[1], LATEST)
+    total, wall = 0, cron.wall_before(after)
+    for change, shift in changes_between(zone, after, until):
+        at_change, wall_after = cron.across(change, shift)
+        total += walls.count(wall, _wall(change - _SECOND, zone)) + at_change
+        wall = wall_after
+    return total + walls.count(wall, _wall(until, zone))
+
+
+def _wall(instant: datetime, zone: ZoneInfo) -> datetime:
+    return instant.astimezone(zone).replace(tzinfo=None, fold=0)
 
 
 def _clock(wall: datetime) -> str:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from uuid import UUID
 
 from .definition import document
-from .execution import ExecutionStatus, JobExecution
+from .execution import ExecutionStatus, JobExecution, Origin
 from .job import JobDefinition, JobStatus, JobType, ScheduledJob
 from .json import Json
 
@@ -100,16 +100,28 @@ def recorded(job: ScheduledJob) -> Json:
     return {"definition": document(job.definition), "status": job.status.value, "deleted": job.deleted_at is not None}
 
 
-def conclude(job: ScheduledJob, last: ExecutionStatus | None, now: datetime) -> ScheduledJob:
+def conclude(job: ScheduledJob, now: datetime) -> ScheduledJob:
     """
-    End a job that has nothing left to fire once its last execution, which ended as `last`, has ended.
+    End a job that has nothing left to fire once all its executions have ended.
 
-    A one_time job without success ends as failed, every other as completed (design: job). A paused
-    one_time job without success waits, because only an active job may fail.
+    A one_time job ends as its `outcome` says, so that runs by hand have no say: without success it is failed,
+    while every other job is completed (design: job). A paused one_time job without success waits, because only
+    an active job may fail.
     """
     if not job.exhausted or job.counters.live or job.status not in {JobStatus.ACTIVE, JobStatus.PAUSED}:
         return job
-    succeeded = job.definition.type is not JobType.ONE_TIME or last is ExecutionStatus.SUCCESS
+    succeeded = job.definition.type is not JobType.ONE_TIME or job.outcome is ExecutionStatus.SUCCESS
     if succeeded:
         return job.to(JobStatus.COMPLETED, now)
     return job.to(JobStatus.FAILED, now) if job.status is JobStatus.ACTIVE else job
+
+
+def concluded(job: ScheduledJob, now: datetime) -> Plan:
+    """Hold a job against `conclude`, with the version that its end makes: what follows every end of an execution."""
+    return versioned(job, Plan(job=conclude(job, now)), now, by=None, reason="nothing left to fire")
+
+
+def with_outcome(job: ScheduledJob, status: ExecutionStatus, *, origin: Origin, scheduled_at: datetime) -> ScheduledJob:
+    """Take down how an execution stands, if it has ended and is, or retries, the newest of the job's schedule."""
+    is_of_schedule = origin in {Origin.SCHEDULE, Origin.RETRY} and scheduled_at == job.last_nominal
+    return replace(job, outcome=status) if is_of_schedule and status.terminal else job

@@ -48,7 +48,7 @@ def schedule_of(definition: JobDefinition) -> Schedule | None:
     kind = type_of(schedule)
     allowed = {JobType.CRON, JobType.INTERVAL} if definition.type is JobType.RECURRING else {definition.type}
     if kind not in allowed:
-        raise InvalidSchedule.of("schedule", f"{definition.schedule!r} is no schedule of a {definition.type.value} job")
+        raise InvalidSchedule.of("schedule", f"{definition.schedule!r} is no schedule for type {definition.type.value}")
     return schedule
 
 

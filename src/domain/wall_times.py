@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from calendar import monthrange
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ class WallTimes(Protocol):
 
     def after(self, wall: datetime) -> datetime | None:
         """Give the first wall time strictly later than a naive one, or None when the years up to 2199 hold no more."""
+
+    def count(self, after: datetime, until: datetime) -> int:
+        """Count the wall times later than `after` and not later than `until`, without walking through them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,6 +70,8 @@ class CronWallTimes:
         self._first_second = min(fields.seconds)
         self._first_minute = min(fields.minutes)
         self._midnight = time(min(fields.hours), self._first_minute, self._first_second)
+        self._sorted = tuple(tuple(sorted(values)) for values in (fields.hours, fields.minutes, fields.seconds))
+        self._each_day = len(fields.hours) * len(fields.minutes) * len(fields.seconds)
 
     def after(self, wall: datetime) -> datetime | None:
         """Give the first match strictly later than a naive wall time, or None when the years to 2199 hold no more."""
@@ -81,6 +87,30 @@ class CronWallTimes:
                 return datetime.combine(day, clock)
             day = self._day_from(day + _DAY)
         return None if day is None else datetime.combine(day, self._midnight)
+
+    def count(self, after: datetime, until: datetime) -> int:
+        """Count the matches later than `after` and not later than `until`: whole days by multiplication."""
+        if until <= after:
+            return 0
+        days = 0
+        day = self._day_from(after.date())
+        while day is not None and day <= until.date():
+            days += 1
+            day = self._day_from(day + _DAY)
+        rest = self._each_day - self._until(until) if self._day_from(until.date()) == until.date() else 0
+        return days * self._each_day - rest - self._until(after)
+
+    def _until(self, wall: datetime) -> int:
+        """Count the matches on a wall time's day that are not later than it."""
+        if self._day_from(wall.date()) != wall.date():
+            return 0
+        hours, minutes, seconds = self._sorted
+        count = bisect_left(hours, wall.hour) * len(minutes) * len(seconds)
+        if wall.hour in self._fields.hours:
+            count += bisect_left(minutes, wall.minute) * len(seconds)
+            if wall.minute in self._fields.minutes:
+                count += bisect_right(seconds, wall.second)
+        return count
 
     def _clock_from(self, hour: int, minute: int, second: int) -> time | None:
         """Find the first time of a matching day that is not earlier."""

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from functools import lru_cache
+from math import ceil
 from zoneinfo import ZoneInfo, available_timezones
 
 from .errors import InvalidSchedule
 
 LONGEST_NAME = 64
 
+_DAY = timedelta(days=1)
 _NAME = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*")
 
 
@@ -65,6 +68,21 @@ def seam_at(wall: datetime, zone: ZoneInfo) -> Seam | None:
     return Seam(start=start, end=end, is_gap=old < new)
 
 
+def changes_between(zone: ZoneInfo, earlier: datetime, later: datetime) -> Iterator[tuple[datetime, timedelta]]:
+    """
+    Find the instants in (`earlier`, `later`] at which the offset changes, and by how much.
+
+    Looks once a day: two changes within one day that cancel out are not seen, and no zone had such.
+    """
+    before = earlier
+    while before < later:
+        after = min(before + _DAY, later)
+        old, new = before.astimezone(zone).utcoffset(), after.astimezone(zone).utcoffset()
+        if old is not None and new is not None and old != new:
+            yield _change(zone, before, after), new - old
+        before = after
+
+
 def _change(zone: ZoneInfo, earlier: datetime, later: datetime) -> datetime:
     """Find the instant at which the offset stops being that of `earlier`; zoneinfo keeps its list to itself."""
 
@@ -72,7 +90,7 @@ def _change(zone: ZoneInfo, earlier: datetime, later: datetime) -> datetime:
         return (earlier + timedelta(seconds=seconds)).astimezone(zone).utcoffset() != before
 
     before = earlier.astimezone(zone).utcoffset()
-    span = range(int((later - earlier).total_seconds()))
+    span = range(ceil((later - earlier).total_seconds()))
     return earlier + timedelta(seconds=bisect_left(span, 1, key=changed))
 
 

@@ -38,6 +38,9 @@ class Listed:
     def __init__(self, times: Sequence[datetime]) -> None:
         self.times = times
 
+    def count(self, after: datetime, until: datetime) -> int:
+        return sum(after < at <= until for at in self.times)
+
     def after(self, instant: datetime) -> Occurrence | None:
         """Give the first one later than the instant."""
         index = bisect_right(self.times, instant)

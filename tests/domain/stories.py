@@ -39,7 +39,9 @@ def ended(
 ) -> tuple[ScheduledJob, JobExecution]:
     """The job and the row after an execution that held a slot ended."""
     counters = job.counters.ended(status, 1).released(1)
-    return conclude(replace(job, counters=counters), status, at(seconds)), replace(row, status=status, holds_slot=False)
+    return conclude(replace(job, counters=counters, outcome=status), at(seconds)), replace(
+        row, status=status, holds_slot=False
+    )
 
 
 def refused_fields(attempt: Callable[[], object]) -> list[str]:

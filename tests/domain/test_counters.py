@@ -64,3 +64,12 @@ def test_a_withdrawn_execution_leaves_its_slot_or_its_place_among_the_waiting(
     row = replace(new_execution(a_job(), at(0), now=at(0), execution_id=count_id(at(0))), **fields)
 
     assert JobCounters(waiting=2, slots_taken=2, live=4).withdrawn(row) == left
+
+
+def test_a_row_that_is_not_written_was_never_planned() -> None:
+    before = JobCounters(live=1, slots_taken=1, scheduled_count=1)
+    row = new_execution(a_job(), at(0), now=at(0), execution_id=count_id(at(0)))
+    planned = replace(before, live=2, waiting=1, scheduled_count=2)
+
+    assert planned.unplanned(row) == before
+    assert before.unplanned(replace(row, status=ExecutionStatus.SKIPPED)) == before

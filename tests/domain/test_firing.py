@@ -123,11 +123,33 @@ def test_run_all_finds_the_newest_also_when_they_lie_beyond_the_steps_of_one_pla
     assert [row.covers_count for row in plan.executions if row.skip_reason] == [2350]
 
 
-def test_one_plan_accounts_for_a_thousand_and_leaves_the_job_due() -> None:
-    plan = fired(a_job(schedule="every 1s"), 5000)
+def test_one_plan_walks_through_a_thousand_and_leaves_the_job_due() -> None:
+    job = a_job(schedule="every 1s", misfire_grace_seconds=86_400, overlap_policy=OverlapPolicy.QUEUE_ALL)
 
-    assert [row.covers_count for row in plan.executions] == [MAX_STEPS]
+    plan = fired(job, 5000)
+
+    assert len(plan.executions) == MAX_STEPS
     assert (plan.job.next_run, plan.job.last_nominal) == (at(1001), at(1000))
+
+
+@pytest.mark.parametrize("policy", MisfirePolicy)
+def test_a_year_of_missed_seconds_is_one_row_and_one_plan(policy: MisfirePolicy) -> None:
+    job = a_job(
+        type=JobType.CRON,
+        schedule="* * * * * *",
+        timezone="Europe/Berlin",
+        misfire_policy=policy,
+        misfire_grace_seconds=0,
+        next_run=at(1),
+    )
+    year = 365 * 86_400
+
+    plan = catch_up(job, at(year + 0.5), occurrences_of(job), count_id)
+
+    [skipped, *ran] = plan.executions
+    assert (skipped.covers_count or 0) + len(ran) == year
+    assert len(ran) == {"skip": 0, "run_once": 1, "run_all": 100}[policy]
+    assert plan.job.next_run == at(year + 1)
 
 
 @pytest.mark.parametrize(
@@ -145,11 +167,11 @@ def test_the_overlap_policy_says_what_becomes_of_five_fires_at_once(policy: Over
     assert [fate for _, fate in story(plan)] == fates
 
 
-def test_allow_all_takes_no_slot_and_waits_for_none() -> None:
+def test_allow_all_gives_everyone_a_slot_so_that_a_later_limit_counts_them() -> None:
     plan = fired(every_minute(overlap_policy=OverlapPolicy.ALLOW_ALL, misfire_grace_seconds=600), 300)
 
-    assert all(row.available_at == at(300) and not row.holds_slot for row in plan.executions)
-    assert (plan.job.counters.slots_taken, plan.job.counters.waiting, plan.job.counters.live) == (0, 0, 5)
+    assert all(row.available_at == at(300) and row.holds_slot for row in plan.executions)
+    assert (plan.job.counters.slots_taken, plan.job.counters.waiting, plan.job.counters.live) == (5, 0, 5)
 
 
 @pytest.mark.parametrize("limit", [1, 3])
@@ -181,12 +203,12 @@ def test_a_clock_set_back_fires_nothing_twice() -> None:
 def test_a_job_with_nothing_left_stays_active_until_its_last_execution_ended() -> None:
     job = fired(every_minute(end_date=at(60)), 60).job
     assert (job.status, job.next_run, job.exhausted) == (JobStatus.ACTIVE, None, True)
-    assert conclude(job, ExecutionStatus.SUCCESS, at(70)) == job
+    assert conclude(job, at(70)) == job
 
     ended = replace(job, counters=job.counters.ended(ExecutionStatus.FAILED, 1))
 
-    assert conclude(ended, ExecutionStatus.FAILED, at(70)).status is JobStatus.COMPLETED
-    assert conclude(ended, ExecutionStatus.FAILED, at(70)).completed_at == at(70)
+    assert conclude(ended, at(70)).status is JobStatus.COMPLETED
+    assert conclude(ended, at(70)).completed_at == at(70)
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_a_bound_on_executions_counts_those_already_made() -> None:
 def test_a_completed_one_time_job_can_be_given_another_instant() -> None:
     job = created(once(100))
     job = fire(job, at(100), occurrences_of(job), count_id).job
-    job = conclude(replace(job, counters=replace(job.counters, live=0)), ExecutionStatus.SUCCESS, at(101))
+    job = conclude(replace(job, counters=replace(job.counters, live=0), outcome=ExecutionStatus.SUCCESS), at(101))
 
     assert update(job, once(500), moment(200)).job.next_run == at(500)
     assert refused_fields(lambda: update(job, replace(once(100), timezone="Europe/Berlin"), moment(120))) == [

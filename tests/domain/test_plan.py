@@ -10,9 +10,11 @@ from tests.domain.samples import at
 from tests.makers import a_definition, a_job
 from tocsin.domain.counters import JobCounters
 from tocsin.domain.definition import document
-from tocsin.domain.execution import ExecutionStatus
+from tocsin.domain.execution import ExecutionStatus, Origin
 from tocsin.domain.job import JobStatus, JobType, ScheduledJob
-from tocsin.domain.plan import Plan, conclude, first_version, recorded, versioned
+from tocsin.domain.plan import Plan, conclude, concluded, first_version, recorded, versioned, with_outcome
+
+ENDS = st.none() | st.sampled_from([status for status in ExecutionStatus if status.terminal])
 
 
 def changed(before: ScheduledJob, after: ScheduledJob) -> Plan:
@@ -89,21 +91,49 @@ def test_the_first_version_has_nothing_before_it() -> None:
 @given(
     st.sampled_from(JobStatus),
     st.sampled_from(JobType),
-    st.none() | st.sampled_from([status for status in ExecutionStatus if status.terminal]),
+    ENDS,
     st.booleans(),
     st.integers(0, 2),
 )
 def test_a_job_ends_when_nothing_is_left_to_fire_or_to_finish(
-    status: JobStatus, kind: JobType, last: ExecutionStatus | None, exhausted: object, live: int
+    status: JobStatus,
+    kind: JobType,
+    outcome: ExecutionStatus | None,
+    exhausted: object,
+    live: int,
 ) -> None:
-    job = a_job(type=kind, status=status, exhausted=bool(exhausted), counters=JobCounters(live=live), next_run=None)
+    counted = JobCounters(live=live)
+    job = a_job(type=kind, status=status, exhausted=bool(exhausted), outcome=outcome, counters=counted, next_run=None)
 
-    concluded = conclude(job, last, at(9))
+    concluded = conclude(job, at(9))
 
     over = exhausted and not live and status in {"active", "paused"}
-    went_well = kind != "one_time" or last == "success"
+    went_well = kind != "one_time" or outcome == "success"
     expected = status
     if over:
         expected = JobStatus.COMPLETED if went_well else JobStatus.FAILED if status == "active" else status
     assert concluded.status is expected
     assert (concluded == job) == (expected is status)
+
+
+def test_the_end_of_a_job_is_a_version_of_its_own() -> None:
+    job = a_job(version=3, exhausted=True, next_run=None)
+
+    plan = concluded(job, at(9))
+
+    assert plan.change is not None
+    assert (plan.job.status, plan.job.version, plan.change.reason) == ("completed", 4, "nothing left to fire")
+    assert concluded(plan.job, at(10)) == Plan(job=plan.job)
+
+
+@given(st.sampled_from(Origin), st.sampled_from(ExecutionStatus), st.integers(0, 2))
+def test_an_outcome_is_taken_down_for_the_newest_nominal_time_alone(
+    origin: Origin, status: ExecutionStatus, seconds: int
+) -> None:
+    job = a_job(last_nominal=at(1))
+
+    told = with_outcome(job, status, origin=origin, scheduled_at=at(seconds))
+
+    counts = origin in {"schedule", "retry"} and status.terminal and seconds == 1
+    assert told.outcome == (status if counts else None)
+    assert replace(told, outcome=None) == job

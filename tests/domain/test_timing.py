@@ -72,7 +72,7 @@ def test_a_schedule_must_be_of_the_kind_that_the_type_says(text: str, kind: JobT
     if fits:
         assert type_of(schedule_of(definition) or Cron("* * * * * *")) is KINDS[text]
     else:
-        with pytest.raises(InvalidSchedule, match=f"no schedule of a {kind.value} job"):
+        with pytest.raises(InvalidSchedule, match=f"no schedule for type {kind.value}"):
             schedule_of(definition)
 
 
