@@ -21,11 +21,13 @@ class Dispatcher(Protocol):
     """
     Carries ids of admitted executions to executors that can run them, at least once.
 
-    It never knows more than the store: whoever receives an id must still claim it there.
+    It never knows more than the store: whoever receives an id must still claim it there. It knows an id only
+    together with the capability that it was dispatched for: with another one it is something else. It may drop what
+    nobody can receive from it; that stays in the store, for a sweeper whose node can run it.
     """
 
     async def dispatch(self, batch: Sequence[Dispatch]) -> None:
-        """Hand on a batch; called after the commit that recorded it. An id handed on twice is harmless."""
+        """Hand on a batch; called after the commit that recorded it. A dispatch handed on twice is harmless."""
 
     async def receive(self, *, capabilities: Collection[str], limit: int, wait: float) -> Sequence[Dispatch]:
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol, TypeAlias
@@ -20,6 +20,9 @@ Planner: TypeAlias = Callable[[ScheduledJob, datetime], Plan]
 
 Hold: TypeAlias = tuple[UUID, int]
 """An execution's id and the attempt that holds it: the fence."""
+
+Sighting: TypeAlias = tuple[UUID, datetime]
+"""An execution's id and the dispatched_at that it was seen with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,10 +141,11 @@ class Ledger(Protocol):
         The payload is the execution's own, else the job's.
         """
 
-    async def renew(self, holds: Sequence[Hold], *, worker_id: str) -> Sequence[Hold]:
+    async def renew(self, leases: Mapping[Hold, timedelta], *, worker_id: str) -> Sequence[Hold]:
         """
         Extend the leases of attempts that still run, or have ended without releasing their slot.
 
+        Each then lasts from the store's now for as long as its holder says, who counts on that and no longer.
         Answers the holds that are no longer this worker's to run: cancelled, timed out, taken over or gone.
         """
 
@@ -174,15 +178,18 @@ class Ledger(Protocol):
     async def ready(self, *, limit: int) -> Ready:
         """Mark admitted, available executions that were never dispatched since they became so, as dispatched now."""
 
-    async def undelivered(self, *, grace: timedelta, limit: int) -> Sequence[tuple[Dispatch, datetime]]:
+    async def undelivered(
+        self, *, capabilities: Collection[str], grace: timedelta, limit: int, after: Sighting | None = None
+    ) -> Sequence[tuple[Dispatch, datetime]]:
         """
         List executions still pending `grace` x 2^(repeats so far, 6 at most) after their `dispatched_at`.
 
-        Those dispatched later than now are listed too: the clock was set back. Oldest first, each with its
-        dispatched_at; changes nothing.
+        Only those that one of `capabilities` can run, as their job words it now. Those dispatched later than
+        now are listed too: the clock was set back. By (dispatched_at, id), each with its dispatched_at, and
+        `after` continues behind one that was listed; changes nothing.
         """
 
-    async def redispatch(self, seen: Sequence[tuple[UUID, datetime]]) -> Sequence[Dispatch]:
+    async def redispatch(self, seen: Sequence[Sighting]) -> Sequence[Dispatch]:
         """
         Move `dispatched_at` to now where it is still the one seen and the row still pending.
 
@@ -199,6 +206,7 @@ class Ledger(Protocol):
         """
         Remove up to `limit` ended and released executions, oldest first, with their logs.
 
-        Those go that were created longer than `keep` ago and are not among the `newest` ids of their job; then
-        up to `limit` deleted jobs, with their versions, whose deletion is older and that have no executions left.
+        Those go that were created longer than `keep` ago and are not among the `newest` ids of their job, which
+        a job deleted longer than `keep` ago keeps no more; then up to `limit` jobs deleted that long ago that have
+        no executions left, with their versions.
         """

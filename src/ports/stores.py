@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar
@@ -223,14 +223,19 @@ class WorkerStore(Protocol):
     """
 
     async def beat(self, worker: Worker) -> None:
-        """Register a worker or refresh it; its heartbeat becomes the store's now. A dead one stays dead."""
+        """
+        Register a worker or refresh it; its heartbeat becomes the store's now.
+
+        One that was buried is back as it says it is: what was its to run stays fenced by leases and attempts.
+        """
 
     async def list(self) -> Sequence[Worker]:
         """Read every worker, newest heartbeat first."""
 
-    async def bury(self, *, silent_for: timedelta) -> Sequence[Worker]:
+    async def bury(self, *, seen: Collection[tuple[str, datetime]], silent_for: timedelta) -> Sequence[Worker]:
         """
-        Mark workers dead whose last heartbeat is older, and that hold no lease any more; answer those.
+        Mark workers dead that hold no lease any more and whose last heartbeat is older; answer those.
 
-        Stopped workers, and dead ones of more than a day ago, are removed.
+        Only those in `seen`, by id and heartbeat_at, whose heartbeat is still that one. Stopped workers, and dead
+        ones of more than a day ago, are removed, seen or not.
         """

@@ -141,7 +141,7 @@ async def _check_job(store: Storage, job: ScheduledJob) -> None:
 def _check_counters(job: ScheduledJob, rows: Sequence[JobExecution]) -> None:
     counters, recounted = job.counters, recount(rows)
     assert replace(counters, consecutive_failures=0) == recounted
-    assert counters.admissible(job.definition.concurrency) == 0
+    assert job.admissible == 0
     assert 0 <= counters.consecutive_failures <= counters.failure_count
     assert not (job.exhausted and job.status is JobStatus.ACTIVE and counters.live == 0)
     assert (job.next_run is None) or job.status is JobStatus.ACTIVE

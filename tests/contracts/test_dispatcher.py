@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
@@ -141,6 +142,32 @@ async def test_what_was_acknowledged_and_is_still_unclaimed_is_lost(dispatcher: 
     await dispatcher.acknowledge([dispatch, a_dispatch()])
 
     assert list(await dispatcher.lost([dispatch])) == [dispatch]
+
+
+async def test_an_id_is_another_thing_once_its_job_moved_to_another_capability(dispatcher: Dispatcher) -> None:
+    before, gone = a_dispatch(capability="function/reprot"), a_dispatch(capability="function/reprot")
+    await dispatcher.dispatch([before, gone])
+    assert await received(dispatcher, "function/reprot", limit=1) == [before]
+    after, gone_after = (replace(each, capability="function/report") for each in (before, gone))
+
+    assert list(await dispatcher.lost([after, gone_after])) == [after, gone_after]
+    await dispatcher.dispatch([after, gone_after])
+
+    assert await received(dispatcher) == [after, gone_after]
+    await dispatcher.acknowledge([after])
+    assert list(await dispatcher.lost([before, after])) == [after]
+
+
+async def test_what_a_process_cannot_run_when_it_is_handed_on_is_dropped() -> None:
+    known: set[str] = set()
+    dispatcher = InProcessDispatcher(capabilities=lambda: known)
+    early, foreign, late = a_dispatch(), a_dispatch(capability="http"), a_dispatch()
+    await dispatcher.dispatch([early, foreign])
+    known |= RUNS
+    await dispatcher.dispatch([late, foreign])
+
+    assert list(await dispatcher.lost([early, foreign, late])) == [early, foreign]
+    assert await received(dispatcher, *RUNS, "http") == [late]
 
 
 async def test_an_in_process_receiver_that_died_is_made_up_for() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.contracts.steps import TENANT, an_idle_job, executions_of
-from tests.makers import START, a_definition, a_job, decided, new_id, planner, triggered
+from tests.contracts.steps import TENANT, an_idle_job, claim, executions_of, trigger
+from tests.makers import START, a_definition, a_job, a_success, decided, new_id, planner, triggered
 from tocsin.adapters.system import ManualClock
 from tocsin.domain.counters import JobCounters
 from tocsin.domain.definition import document
@@ -309,3 +309,43 @@ async def test_a_known_idempotency_key_asks_for_no_decision(storage: Storage) ->
 
 async def test_a_new_job_has_counted_nothing(storage: Storage) -> None:
     assert (await an_idle_job(storage)).counters == JobCounters()
+
+
+async def test_a_change_that_python_calls_equal_is_stored_as_it_is_recorded(storage: Storage) -> None:
+    job = await an_idle_job(storage, payload={"dry_run": 1})
+
+    changed = await storage.jobs.change(
+        TENANT, job.id, decided(update, replace(job.definition, payload={"dry_run": True}))
+    )
+
+    stored = await storage.jobs.get(TENANT, job.id)
+    recorded = (await storage.jobs.versions(TENANT, job.id))[-1].after
+    assert [changed.job.version, stored.version] == [2, 2]
+    assert isinstance(stored.definition.payload, dict)
+    assert stored.definition.payload["dry_run"] is True
+    assert recorded == {"definition": document(stored.definition), "status": "active", "deleted": False}
+
+
+async def test_what_waits_is_admitted_once_the_policy_allows_all(storage: Storage) -> None:
+    job = await an_idle_job(storage)
+    rows = await trigger(storage, job, 3)
+
+    changed = await storage.jobs.change(
+        TENANT, job.id, decided(update, replace(job.definition, overlap_policy=OverlapPolicy.ALLOW_ALL))
+    )
+
+    assert [dispatch.execution_id for dispatch in changed.dispatches] == [row.id for row in rows[1:]]
+    assert changed.job.counters == JobCounters(slots_taken=3, live=3)
+
+
+async def test_what_runs_counts_once_the_policy_allows_all_no_more(storage: Storage) -> None:
+    job = await an_idle_job(storage, overlap_policy=OverlapPolicy.ALLOW_ALL)
+    attempts = await claim(storage, *await trigger(storage, job, 3))
+    await storage.jobs.change(
+        TENANT, job.id, decided(update, replace(job.definition, overlap_policy=OverlapPolicy.SKIP))
+    )
+    await trigger(storage, job, 1)
+
+    admitted = [len((await storage.ledger.finish([a_success(attempt)])).dispatches) for attempt in attempts]
+
+    assert admitted == [0, 0, 1]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 from tests.contracts.steps import (
     TENANT,
@@ -11,10 +12,13 @@ from tests.contracts.steps import (
     executions_of,
     trigger,
 )
-from tests.makers import a_failure, a_job, a_success, decided, planner
+from tests.makers import a_failure, a_job, a_success, decided, new_id, occurrences_of, planner
 from tocsin.adapters.system import ManualClock
+from tocsin.domain.execution import ExecutionStatus
+from tocsin.domain.firing import fire
 from tocsin.domain.job import JobStatus, JobType, ScheduledJob
 from tocsin.domain.lifecycle import pause, resume, retry
+from tocsin.domain.plan import Plan
 from tocsin.ports.storage import Storage
 
 MINUTE = timedelta(minutes=1)
@@ -140,3 +144,70 @@ async def test_an_event_job_never_runs_out(storage: Storage) -> None:
     await storage.ledger.finish([a_success(attempt)])
 
     assert await status_of(storage, job) is JobStatus.ACTIVE
+
+
+async def test_a_run_by_hand_has_no_say_in_how_a_one_time_job_ends(storage: Storage, clock: ManualClock) -> None:
+    succeeded = await a_fired_one_time_job(storage, clock)
+    [attempt] = await claim(storage, *await executions_of(storage, succeeded))
+    [row] = await trigger(storage, succeeded, 1)
+    await storage.ledger.finish([a_success(attempt)])
+    changed = await storage.executions.cancel(TENANT, row.id)
+
+    failed = await a_fired_one_time_job(storage, clock, max_retries=0, concurrency=2)
+    [attempt] = await claim(storage, *await executions_of(storage, failed))
+    [by_hand] = await claim(storage, *await trigger(storage, failed, 1))
+    await storage.ledger.finish([a_failure(attempt), a_success(by_hand)])
+
+    assert (changed.job.status, changed.job.outcome) == (JobStatus.COMPLETED, ExecutionStatus.SUCCESS)
+    ended = await storage.jobs.get(TENANT, failed.id)
+    assert (ended.status, ended.outcome) == (JobStatus.FAILED, ExecutionStatus.FAILED)
+
+
+async def test_a_one_time_job_that_was_skipped_is_failed_however_the_run_before_it_ends(
+    storage: Storage, clock: ManualClock
+) -> None:
+    at = clock.now() + MINUTE
+    job = await storage.jobs.add(a_job(type=JobType.ONE_TIME, schedule=at.isoformat()))
+    [attempt] = await claim(storage, *await trigger(storage, job, 1))
+    clock.move_to(at)
+    assert (await storage.ledger.fire(planner, limit=10)).skips == 1
+
+    await storage.ledger.finish([a_success(attempt)])
+
+    assert await status_of(storage, job) is JobStatus.FAILED
+
+
+async def test_an_outcome_is_that_of_the_newest_execution_of_the_schedule(storage: Storage, clock: ManualClock) -> None:
+    job = await storage.jobs.add(a_job(concurrency=2, max_retries=0))
+    for _ in range(2):
+        clock.advance(MINUTE)
+        await storage.ledger.fire(planner, limit=10)
+    older, newer = await claim(storage, *await executions_of(storage, job))
+
+    seen = []
+    for finish in (a_failure(newer), a_success(older)):
+        await storage.ledger.finish([finish])
+        seen.append((await storage.jobs.get(TENANT, job.id)).outcome)
+
+    failed = await execution(storage, newer.execution_id)
+    changed = await storage.jobs.change(TENANT, job.id, decided(retry, failed))
+    assert changed.execution is not None
+    seen.append((await storage.executions.cancel(TENANT, changed.execution.id)).job.outcome)
+
+    assert seen == [ExecutionStatus.FAILED, ExecutionStatus.FAILED, ExecutionStatus.CANCELLED]
+
+
+async def test_a_nominal_time_that_is_on_record_already_keeps_its_outcome(storage: Storage, clock: ManualClock) -> None:
+    job = await a_fired_one_time_job(storage, clock)
+    [attempt] = await claim(storage, *await executions_of(storage, job))
+    await trigger(storage, job, 1)
+    await storage.ledger.finish([a_success(attempt)])
+
+    def again(job: ScheduledJob, now: datetime) -> Plan:
+        repeated = fire(replace(job, next_run=now, last_nominal=None), now, occurrences_of(job), new_id)
+        return replace(repeated, job=replace(repeated.job, outcome=None))
+
+    changed = await storage.jobs.change(TENANT, job.id, again)
+
+    assert len(await executions_of(storage, job)) == 2
+    assert changed.job.outcome is ExecutionStatus.SUCCESS

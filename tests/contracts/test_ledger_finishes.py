@@ -160,7 +160,7 @@ async def test_a_lease_that_was_renewed_meanwhile_is_not_lost(storage: Storage, 
     attempt = await a_running_attempt(storage)
     clock.advance(61)
     [seen] = await storage.ledger.expired(limit=10)
-    await storage.ledger.renew([(attempt.execution_id, 1)], worker_id=WORKER)
+    await storage.ledger.renew(dict.fromkeys([(attempt.execution_id, 1)], timedelta(seconds=60)), worker_id=WORKER)
 
     finished = await storage.ledger.finish([lose(seen.attempt, seen.lease_expires_at, chance=0)])
 

@@ -34,6 +34,7 @@ T = TypeVar("T")
 PICKS = st.integers(0, 1_000_000)
 WORKERS = st.sampled_from(["node-1/boot", "node-2/boot"])
 GRACE = timedelta(seconds=10)
+RUNS = frozenset({"function/report"})
 MOST_JOBS = 5
 JOBS = st.fixed_dictionaries(
     {
@@ -175,7 +176,8 @@ class StoresUnderLoad(RuleBasedStateMachine):
     @precondition(lambda self: self.attempts)
     def renew(self, worker: str) -> None:
         holds = [(attempt.execution_id, attempt.attempt) for attempt in self.attempts]
-        self.ask(lambda store, _: store.ledger.renew(holds, worker_id=worker))
+        leases = dict.fromkeys(holds, timedelta(seconds=60))
+        self.ask(lambda store, _: store.ledger.renew(leases, worker_id=worker))
         self.ask(lambda store, _: store.ledger.stopped(holds))
 
     @rule(pick=PICKS)
@@ -201,7 +203,9 @@ class StoresUnderLoad(RuleBasedStateMachine):
 
     @rule(limit=st.integers(1, 4))
     def dispatch_again(self, limit: int) -> None:
-        found = cast("Any", self.ask(lambda store, _: store.ledger.undelivered(grace=GRACE, limit=limit)))
+        found = cast(
+            "Any", self.ask(lambda store, _: store.ledger.undelivered(capabilities=RUNS, grace=GRACE, limit=limit))
+        )
         seen = [(dispatch.execution_id, at) for dispatch, at in found]
         self.ask(lambda store, _: store.ledger.redispatch(seen))
 

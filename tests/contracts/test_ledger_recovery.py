@@ -9,15 +9,24 @@ from tocsin.domain.attempt import hand_back, lose
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.ports.storage import Storage
 
+LEASE = timedelta(seconds=60)
 
-async def test_renewing_extends_the_lease_by_the_jobs_lock_timeout(storage: Storage, clock: ManualClock) -> None:
-    attempt = await a_running_attempt(storage, lock_timeout_seconds=30)
+
+async def test_renewing_extends_each_lease_by_what_its_holder_says_whatever_the_job_says_by_now(
+    storage: Storage, clock: ManualClock
+) -> None:
+    first, second = [await a_running_attempt(storage, lock_timeout_seconds=7200) for _ in range(2)]
     clock.advance(20)
 
-    gone = await storage.ledger.renew([(attempt.execution_id, 1)], worker_id=WORKER)
+    leases = {
+        (first.execution_id, 1): timedelta(seconds=30),
+        (second.execution_id, 1): timedelta(seconds=45, microseconds=1),
+    }
+    gone = await storage.ledger.renew(leases, worker_id=WORKER)
 
     assert list(gone) == []
-    assert (await execution(storage, attempt.execution_id)).lease_expires_at == clock.now() + timedelta(seconds=30)
+    for (execution_id, _), lease in leases.items():
+        assert (await execution(storage, execution_id)).lease_expires_at == clock.now() + lease
 
 
 async def test_renewing_tells_which_holds_are_no_longer_this_workers_to_run(
@@ -30,12 +39,11 @@ async def test_renewing_tells_which_holds_are_no_longer_this_workers_to_run(
     missing = new_id(START)
     holds = [(missing, 1), (taken_over.execution_id, 1), (kept.execution_id, 1), (cancelled.execution_id, 1)]
 
-    gone = await storage.ledger.renew(holds, worker_id=WORKER)
+    gone = await storage.ledger.renew(dict.fromkeys(holds, LEASE), worker_id=WORKER)
 
     assert list(gone) == [(missing, 1), (taken_over.execution_id, 1), (cancelled.execution_id, 1)]
-    assert list(await storage.ledger.renew([(kept.execution_id, 1)], worker_id="node-2/boot-1")) == [
-        (kept.execution_id, 1)
-    ]
+    again = await storage.ledger.renew({(kept.execution_id, 1): LEASE}, worker_id="node-2/boot-1")
+    assert list(again) == [(kept.execution_id, 1)]
 
 
 async def test_another_worker_cannot_extend_a_lease(storage: Storage, clock: ManualClock) -> None:
@@ -43,7 +51,7 @@ async def test_another_worker_cannot_extend_a_lease(storage: Storage, clock: Man
     before = await execution(storage, attempt.execution_id)
     clock.advance(5)
 
-    await storage.ledger.renew([(attempt.execution_id, 1)], worker_id="node-2/boot-1")
+    await storage.ledger.renew({(attempt.execution_id, 1): LEASE}, worker_id="node-2/boot-1")
 
     assert await execution(storage, attempt.execution_id) == before
 
@@ -55,17 +63,17 @@ async def test_an_ended_attempt_that_still_holds_its_slot_keeps_its_lease_alive(
     await storage.executions.cancel(TENANT, attempt.execution_id)
     clock.advance(50)
 
-    gone = await storage.ledger.renew([(attempt.execution_id, 1)], worker_id=WORKER)
+    gone = await storage.ledger.renew({(attempt.execution_id, 1): LEASE}, worker_id=WORKER)
 
     assert list(gone) == [(attempt.execution_id, 1)]
-    assert (await execution(storage, attempt.execution_id)).lease_expires_at == clock.now() + timedelta(seconds=60)
+    assert (await execution(storage, attempt.execution_id)).lease_expires_at == clock.now() + LEASE
 
 
 async def test_a_released_lease_is_not_renewed(storage: Storage) -> None:
     attempt = await a_running_attempt(storage)
     await storage.ledger.finish([a_success(attempt)])
 
-    assert len(await storage.ledger.renew([(attempt.execution_id, 1)], worker_id=WORKER)) == 1
+    assert len(await storage.ledger.renew({(attempt.execution_id, 1): LEASE}, worker_id=WORKER)) == 1
     assert (await execution(storage, attempt.execution_id)).lease_expires_at is None
 
 
@@ -139,6 +147,8 @@ async def test_a_clock_that_was_set_back_hides_neither_a_lost_dispatch_nor_a_dea
 
     clock.jump_wall(timedelta(hours=-1))
 
-    [(lost, _)] = await storage.ledger.undelivered(grace=timedelta(seconds=1), limit=10)
+    [(lost, _)] = await storage.ledger.undelivered(
+        capabilities={"function/report"}, grace=timedelta(seconds=1), limit=10
+    )
     [lease] = await storage.ledger.expired(limit=10)
     assert (lost.execution_id, lease.attempt.execution_id) == (second.id, first.id)

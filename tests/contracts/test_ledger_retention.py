@@ -104,11 +104,33 @@ async def test_a_deleted_job_goes_when_its_ledger_is_gone(storage: Storage, cloc
     assert await storage.jobs.get(TENANT, kept.id) == kept
 
 
+async def test_the_newest_are_kept_only_until_their_job_was_deleted_long_ago(
+    storage: Storage, clock: ManualClock
+) -> None:
+    deleted, kept = [await a_running_attempt(storage) for _ in range(2)]
+    await storage.ledger.finish([a_success(deleted), a_success(kept)])
+    clock.advance(31 * DAY)
+    await storage.jobs.change(TENANT, deleted.job_id, decided(delete))
+
+    clock.advance(30 * DAY)
+    early = await storage.ledger.purge(keep=30 * DAY, newest=100, limit=10)
+    assert (early.executions, early.jobs) == (0, 0)
+    clock.advance(1)
+    late = await storage.ledger.purge(keep=30 * DAY, newest=100, limit=10)
+
+    assert (late.executions, late.jobs) == (1, 1)
+    with pytest.raises(ExecutionNotFound):
+        await storage.executions.get(TENANT, deleted.execution_id)
+    assert (await execution(storage, kept.execution_id)).status is ExecutionStatus.SUCCESS
+
+
 async def test_a_deleted_job_stays_while_it_has_executions(storage: Storage, clock: ManualClock) -> None:
     attempt = await a_running_attempt(storage)
-    await storage.ledger.finish([a_success(attempt)])
     await storage.jobs.change(TENANT, attempt.job_id, decided(delete))
     clock.advance(31 * DAY)
 
     assert (await storage.ledger.purge(keep=30 * DAY, newest=100, limit=10)).jobs == 0
-    assert (await execution(storage, attempt.execution_id)).status is ExecutionStatus.SUCCESS
+    assert (await execution(storage, attempt.execution_id)).status is ExecutionStatus.CANCELLED
+
+    await storage.ledger.release([(attempt.execution_id, 1)])
+    assert (await storage.ledger.purge(keep=30 * DAY, newest=100, limit=10)).jobs == 1

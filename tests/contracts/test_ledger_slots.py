@@ -92,7 +92,7 @@ async def test_slots_are_held_by_pending_retrying_and_running_executions_of_ever
     assert (totals.slots_taken, totals.waiting, totals.live) == (3, 1, 4)
 
 
-async def test_allow_all_knows_no_slots(storage: Storage) -> None:
+async def test_allow_all_gives_everyone_a_slot(storage: Storage) -> None:
     job = await an_idle_job(storage, overlap_policy=OverlapPolicy.ALLOW_ALL)
     rows = await trigger(storage, job, 5)
 
@@ -100,7 +100,7 @@ async def test_allow_all_knows_no_slots(storage: Storage) -> None:
 
     assert len(attempts) == 5
     totals = await counters(storage, job)
-    assert (totals.slots_taken, totals.waiting, totals.live) == (0, 0, 5)
+    assert (totals.slots_taken, totals.waiting, totals.live) == (5, 0, 5)
     await storage.ledger.finish([a_success(attempt) for attempt in attempts])
     assert (await counters(storage, job)) == replace(recount(await executions_of(storage, job)), consecutive_failures=0)
 

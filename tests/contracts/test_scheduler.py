@@ -608,6 +608,8 @@ async def test_workers_are_listed(scheduler: IScheduler, node: NodeInMemory) -> 
 
 
 async def test_health_names_every_component(scheduler: IScheduler, node: NodeInMemory) -> None:
+    await node.storage.workers.beat(a_worker())
+
     health = await scheduler.health_check()
 
     assert health == await node.scheduler.health_check()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,8 +10,15 @@ from tests.contracts.steps import TENANT, WORKER, a_running_attempt
 from tests.makers import START, a_success, a_worker
 from tocsin.adapters.system import ManualClock
 from tocsin.ports.storage import Storage
+from tocsin.ports.stores import Worker
 
 SILENT = timedelta(seconds=30)
+
+
+async def buried(storage: Storage) -> Sequence[Worker]:
+    """Bury whoever is silent by what the registry says now."""
+    seen = {(worker.id, worker.heartbeat_at) for worker in await storage.workers.list()}
+    return await storage.workers.bury(seen=seen, silent_for=SILENT)
 
 
 async def test_a_beat_registers_a_worker_at_the_stores_now(storage: Storage, clock: ManualClock) -> None:
@@ -45,27 +53,36 @@ async def test_a_silent_worker_is_buried_once(storage: Storage, clock: ManualClo
     clock.advance(31)
     await storage.workers.beat(a_worker(id="loud"))
 
-    buried = await storage.workers.bury(silent_for=SILENT)
+    dead = await buried(storage)
 
-    assert [(worker.id, worker.status) for worker in buried] == [("silent", "dead")]
+    assert [(worker.id, worker.status) for worker in dead] == [("silent", "dead")]
     assert {worker.id: worker.status for worker in await storage.workers.list()} == {"silent": "dead", "loud": "live"}
-    assert not await storage.workers.bury(silent_for=SILENT)
+    assert not await buried(storage)
 
 
-async def test_a_dead_worker_stays_dead_and_its_node_comes_back_as_another(
-    storage: Storage, clock: ManualClock
-) -> None:
+async def test_a_beat_brings_a_buried_worker_back(storage: Storage, clock: ManualClock) -> None:
     await storage.workers.beat(a_worker())
     clock.advance(31)
-    await storage.workers.bury(silent_for=SILENT)
+    assert len(await buried(storage)) == 1
 
-    await storage.workers.beat(a_worker())
-    await storage.workers.beat(a_worker(id="node-1/boot-2"))
+    await storage.workers.beat(a_worker(running=2))
 
-    assert {worker.id: worker.status for worker in await storage.workers.list()} == {
-        WORKER: "dead",
-        "node-1/boot-2": "live",
-    }
+    assert list(await storage.workers.list()) == [replace(a_worker(running=2), heartbeat_at=clock.now())]
+    assert not await buried(storage)
+
+
+async def test_a_worker_that_was_heard_of_since_it_was_seen_is_not_buried(storage: Storage, clock: ManualClock) -> None:
+    for name in ("unseen", "heard"):
+        await storage.workers.beat(a_worker(id=name))
+    seen = [("heard", START)]
+    clock.advance(1)
+    await storage.workers.beat(a_worker(id="heard"))
+    clock.advance(31)
+
+    assert not await storage.workers.bury(seen=seen, silent_for=SILENT)
+    assert not await storage.workers.bury(seen=[], silent_for=SILENT)
+
+    assert {worker.status for worker in await storage.workers.list()} == {"live"}
 
 
 @pytest.mark.parametrize("status", ["live", "draining"])
@@ -76,12 +93,12 @@ async def test_a_silent_worker_is_not_buried_while_it_holds_a_lease(
     attempt = await a_running_attempt(storage)
     clock.advance(3600)
 
-    assert not await storage.workers.bury(silent_for=SILENT)
+    assert not await buried(storage)
     await storage.executions.cancel(TENANT, attempt.execution_id)
-    assert not await storage.workers.bury(silent_for=SILENT)
+    assert not await buried(storage)
     await storage.ledger.release([(attempt.execution_id, 1)])
 
-    assert [worker.id for worker in await storage.workers.bury(silent_for=SILENT)] == [WORKER]
+    assert [worker.id for worker in await buried(storage)] == [WORKER]
 
 
 async def test_finished_work_keeps_nobody_from_being_buried(storage: Storage, clock: ManualClock) -> None:
@@ -90,7 +107,7 @@ async def test_finished_work_keeps_nobody_from_being_buried(storage: Storage, cl
     await storage.ledger.finish([a_success(attempt)])
     clock.advance(31)
 
-    assert len(await storage.workers.bury(silent_for=SILENT)) == 1
+    assert len(await buried(storage)) == 1
 
 
 async def test_stopped_workers_are_removed_and_dead_ones_after_a_day(storage: Storage, clock: ManualClock) -> None:
@@ -98,13 +115,13 @@ async def test_stopped_workers_are_removed_and_dead_ones_after_a_day(storage: St
     await storage.workers.beat(a_worker(id="stopped", status="stopped"))
     clock.advance(31)
 
-    assert [worker.id for worker in await storage.workers.bury(silent_for=SILENT)] == ["silent"]
+    assert [worker.id for worker in await buried(storage)] == ["silent"]
     assert [worker.id for worker in await storage.workers.list()] == ["silent"]
     clock.advance(timedelta(hours=23))
-    await storage.workers.bury(silent_for=SILENT)
+    await buried(storage)
     assert [worker.id for worker in await storage.workers.list()] == ["silent"]
     clock.advance(timedelta(hours=2))
-    assert not await storage.workers.bury(silent_for=SILENT)
+    assert not await buried(storage)
     assert not await storage.workers.list()
 
 
@@ -112,7 +129,7 @@ async def test_a_worker_found_silent_after_days_is_still_answered(storage: Stora
     await storage.workers.beat(a_worker())
     clock.advance(timedelta(days=3))
 
-    [buried] = await storage.workers.bury(silent_for=SILENT)
+    [dead] = await buried(storage)
 
-    assert (buried.id, buried.status, buried.heartbeat_at) == (WORKER, "dead", START)
+    assert (dead.id, dead.status, dead.heartbeat_at) == (WORKER, "dead", START)
     assert [worker.status for worker in await storage.workers.list()] == ["dead"]

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
-from tests.makers import a_job, a_success, decided, planner
+from tests.makers import a_definition, a_job, a_success, decided, planner, triggered
 from tocsin.adapters.system import ManualClock
+from tocsin.domain.errors import Conflict
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.domain.job import JobStatus, ScheduledJob
-from tocsin.domain.lifecycle import delete
+from tocsin.domain.lifecycle import cancel, delete, pause, update
+from tocsin.domain.plan import Plan
 from tocsin.ports.queries import ExecutionFilter, JobFilter
 from tocsin.ports.storage import Storage
+from tocsin.ports.stores import Decision
 
 DAMAGES = {
     "a word that is none": "json_set(definition, '$.overlap_policy', 'sometimes')",
@@ -18,6 +23,15 @@ DAMAGES = {
     "a field that is missing": "json_remove(definition, '$.handler_name')",
     "an instant that is none": "json_set(definition, '$.end_date', 'tomorrow')",
     "no object": "'[]'",
+    "a number that is none": "json_set(definition, '$.concurrency', NULL)",
+    "a word for a number": "json_set(definition, '$.misfire_grace_seconds', 'x')",
+    "a truth for a number": "json_set(definition, '$.priority', json('true'))",
+    "a number that no lease can last": "json_set(definition, '$.lock_timeout_seconds', 1e300)",
+    "a share beyond the whole": "json_set(definition, '$.retry_jitter', 7)",
+    "a number for a word": "json_set(definition, '$.name', 7)",
+    "a number for a tag": "json_set(definition, '$.tags', json('[7]'))",
+    "an instant of no zone": "json_set(definition, '$.end_date', '2030-01-01T00:00:00')",
+    "metadata that is no object": "json_set(definition, '$.metadata', 'x')",
 }
 
 
@@ -79,12 +93,75 @@ async def test_work_of_a_job_that_cannot_be_read_any_more_is_still_settled(
     attempts = await storage.ledger.claim([each.execution_id for each in fired.dispatches], worker_id="node")
     damage(stranger, job, DAMAGES["a type that is none"])
 
-    await storage.ledger.renew([(attempts[0].execution_id, 1)], worker_id="node")
+    await storage.ledger.renew({(attempts[0].execution_id, 1): timedelta(minutes=1)}, worker_id="node")
     finished = await storage.ledger.finish([a_success(attempt) for attempt in attempts])
 
     assert finished.rejected == []
     [row] = (await storage.executions.list(job.tenant_id, ExecutionFilter())).items
     assert row.status is ExecutionStatus.SUCCESS
+
+
+@pytest.mark.parametrize("expression", DAMAGES.values(), ids=DAMAGES)
+async def test_work_of_a_job_that_cannot_be_read_is_claimed_for_a_while(
+    storage: Storage, stranger: sqlite3.Connection, clock: ManualClock, expression: str
+) -> None:
+    job = await storage.jobs.add(a_job())
+    clock.advance(60)
+    fired = await storage.ledger.fire(planner, limit=10)
+    damage(stranger, job, expression)
+
+    [attempt] = await storage.ledger.claim([each.execution_id for each in fired.dispatches], worker_id="node")
+
+    assert attempt.handler_name == "unreadable"
+    assert await storage.ledger.expired(limit=1) == []
+    clock.advance(attempt.lock_timeout_seconds)
+    [lease] = await storage.ledger.expired(limit=1)
+    assert lease.attempt.execution_id == attempt.execution_id
+
+
+async def test_what_callers_may_not_ask_for_still_runs_if_it_is_in_the_file(
+    storage: Storage, stranger: sqlite3.Connection, clock: ManualClock
+) -> None:
+    job = await storage.jobs.add(a_job())
+    damage(stranger, job, "json_set(definition, '$.lock_timeout_seconds', 2, '$.timeout_ms', 50)")
+    clock.advance(60)
+
+    fired = await storage.ledger.fire(planner, limit=10)
+    [attempt] = await storage.ledger.claim([each.execution_id for each in fired.dispatches], worker_id="node")
+
+    assert (attempt.handler_name, attempt.lock_timeout_seconds, attempt.timeout_ms) == ("report", 2, 50)
+    clock.advance(2)
+    assert len(await storage.ledger.expired(limit=1)) == 1
+
+
+@pytest.mark.parametrize("decide", [decided(pause), decided(update, a_definition()), triggered()])
+async def test_a_job_that_cannot_be_read_is_changed_by_nobody(
+    storage: Storage, stranger: sqlite3.Connection, clock: ManualClock, decide: Decision
+) -> None:
+    job = await storage.jobs.add(a_job())
+    damage(stranger, job, DAMAGES["a field that is missing"])
+    [before] = stranger.execute("SELECT * FROM jobs")
+    clock.advance(90)
+
+    with pytest.raises(Conflict, match=r"cannot be read .*; such a job can only be cancelled or deleted"):
+        await storage.jobs.change(job.tenant_id, job.id, decide)
+
+    assert stranger.execute("SELECT * FROM jobs").fetchall() == [before]
+
+
+@pytest.mark.parametrize("step", [cancel, delete])
+async def test_the_end_of_a_job_that_cannot_be_read_leaves_its_definition_as_it_is(
+    storage: Storage, stranger: sqlite3.Connection, clock: ManualClock, step: Callable[..., Plan]
+) -> None:
+    job = await storage.jobs.add(a_job())
+    damage(stranger, job, DAMAGES["a field that is missing"])
+    [before] = stranger.execute("SELECT definition FROM jobs")
+    clock.advance(90)
+
+    await storage.jobs.change(job.tenant_id, job.id, decided(step))
+
+    assert stranger.execute("SELECT definition FROM jobs").fetchall() == [before]
+    assert stranger.execute("SELECT status FROM jobs").fetchall() == [("cancelled",)]
 
 
 async def test_the_file_takes_no_definition_that_is_no_json(storage: Storage, stranger: sqlite3.Connection) -> None:

@@ -16,32 +16,45 @@ from ...ports.dispatcher import Dispatch
 
 _REDELIVERY: Final = timedelta(seconds=10)
 
+_Key: TypeAlias = tuple[UUID, str]
+"""What is carried at most once: an id that its job has moved to another capability is another thing to carry."""
+
 _Entry: TypeAlias = tuple[int, int, Dispatch]
 """Sorts by falling priority, then by arrival; the arrival number is never shared, so no dispatch is compared."""
 
 
 class InProcessDispatcher:
     """
-    Carries ids between the loops of one process; it holds each id once, however often it was handed on.
+    Carries ids between the loops of one process; it holds each once for a capability, however often handed on.
 
-    What was received and not acknowledged for `redeliver_after` comes again: its receiver died. Not safe
-    from other threads.
+    What none of `capabilities` can run when it is handed on is dropped: nobody here would ever receive it. Without
+    `capabilities` nothing is. What was received and not acknowledged for `redeliver_after` comes again: its
+    receiver died. Not safe from other threads.
     """
 
     def __init__(
-        self, *, redeliver_after: timedelta = _REDELIVERY, monotonic: Callable[[], float] = time.monotonic
+        self,
+        *,
+        capabilities: Callable[[], Collection[str]] | None = None,
+        redeliver_after: timedelta = _REDELIVERY,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._capabilities = capabilities
         self._redeliver_after = redeliver_after.total_seconds()
         self._monotonic = monotonic
         self._arrivals = count()
         self._queues: dict[str, list[_Entry]] = {}
-        self._queued: set[UUID] = set()
-        self._delivered: OrderedDict[UUID, tuple[float, Dispatch]] = OrderedDict()
+        self._queued: set[_Key] = set()
+        self._delivered: OrderedDict[_Key, tuple[float, Dispatch]] = OrderedDict()
         self._bell = asyncio.Event()
 
     async def dispatch(self, batch: Sequence[Dispatch]) -> None:
-        """Queue what is not queued yet, and wake whoever waits."""
-        self._enqueue(batch)
+        """Queue what can be run here and is not queued yet, and wake whoever waits."""
+        if self._capabilities is None:
+            self._enqueue(batch)
+        else:
+            runnable = self._capabilities()
+            self._enqueue([dispatch for dispatch in batch if dispatch.capability in runnable])
 
     async def receive(self, *, capabilities: Collection[str], limit: int, wait: float) -> Sequence[Dispatch]:
         """Take the most urgent ids that one of `capabilities` can run, waiting for the first up to `wait` seconds."""
@@ -56,21 +69,21 @@ class InProcessDispatcher:
     async def acknowledge(self, batch: Sequence[Dispatch]) -> None:
         """Forget what was delivered: its claims are committed."""
         for dispatch in batch:
-            self._delivered.pop(dispatch.execution_id, None)
+            self._delivered.pop(_key(dispatch), None)
 
     async def lost(self, candidates: Sequence[Dispatch]) -> Sequence[Dispatch]:
         """Tell which of these are neither queued nor in the hands of a receiver."""
         return [
             candidate
             for candidate in candidates
-            if candidate.execution_id not in self._queued and candidate.execution_id not in self._delivered
+            if _key(candidate) not in self._queued and _key(candidate) not in self._delivered
         ]
 
     def _enqueue(self, batch: Sequence[Dispatch]) -> None:
         for dispatch in batch:
-            if dispatch.execution_id in self._queued:
+            if _key(dispatch) in self._queued:
                 continue
-            self._queued.add(dispatch.execution_id)
+            self._queued.add(_key(dispatch))
             queue = self._queues.setdefault(dispatch.capability, [])
             heapq.heappush(queue, (-dispatch.priority, next(self._arrivals), dispatch))
         # A fresh bell for those who come later, so that one ring wakes each waiter exactly once.
@@ -83,9 +96,9 @@ class InProcessDispatcher:
         return [self._hand_over(dispatch) for dispatch in _most_urgent(queues, limit)]
 
     def _hand_over(self, dispatch: Dispatch) -> Dispatch:
-        self._queued.discard(dispatch.execution_id)
-        self._delivered[dispatch.execution_id] = (self._monotonic(), dispatch)
-        self._delivered.move_to_end(dispatch.execution_id)
+        self._queued.discard(_key(dispatch))
+        self._delivered[_key(dispatch)] = (self._monotonic(), dispatch)
+        self._delivered.move_to_end(_key(dispatch))
         return dispatch
 
     def _reclaim(self) -> None:
@@ -96,6 +109,10 @@ class InProcessDispatcher:
             abandoned.append(self._delivered.popitem(last=False)[1][1])
         if abandoned:
             self._enqueue(abandoned)
+
+
+def _key(dispatch: Dispatch) -> _Key:
+    return dispatch.execution_id, dispatch.capability
 
 
 def _most_urgent(queues: Sequence[list[_Entry]], limit: int) -> Iterator[Dispatch]:

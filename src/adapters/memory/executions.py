@@ -45,7 +45,7 @@ class MemoryExecutions:
         row = self._database.execution(tenant_id, execution_id)
         row.status.to(ExecutionStatus.CANCELLED)
         stopped = cancel(self._database, row.job_id, [row], now)
-        dispatches = settle(self._database, row.job_id, ExecutionStatus.CANCELLED, now)
+        dispatches = settle(self._database, row.job_id, now)
         return Changed(
             job=detached_job(self._database.jobs[row.job_id]),
             dispatches=dispatches,

@@ -7,13 +7,13 @@ from datetime import datetime
 from uuid import UUID
 
 from ...domain.attempt import Finish, refuse
-from ...domain.execution import ExecutionStatus, JobExecution
+from ...domain.execution import JobExecution
 from ...ports.dispatcher import Dispatch
 from ...ports.ledger import Finished, Hold
 from .attempts import finished, is_current
 from .database import MemoryDatabase
 from .documents import detached_finish
-from .transactions import settle
+from .transactions import note_end, settle
 
 
 class FinishBatch:
@@ -25,7 +25,7 @@ class FinishBatch:
         self._rejected: list[Hold] = []
         self._set_aside: list[Hold] = []
         self._returned: list[JobExecution] = []
-        self._ended: dict[UUID, ExecutionStatus] = {}
+        self._ended: dict[UUID, None] = {}
 
     def write(self, finish: Finish) -> None:
         """Write one finish, if its attempt still holds its row."""
@@ -43,8 +43,8 @@ class FinishBatch:
     def settled(self) -> Finished:
         """Admit waiting work, end jobs that are over, and say what the batch came to."""
         admitted: list[Dispatch] = []
-        for job_id, status in self._ended.items():
-            admitted += settle(self._database, job_id, status, self._now)
+        for job_id in self._ended:
+            admitted += settle(self._database, job_id, self._now)
         return Finished(
             rejected=self._rejected,
             dispatches=[*self._database.dispatches(self._returned), *admitted],
@@ -64,4 +64,5 @@ class FinishBatch:
         counters = job.counters.ended(after.status, after.duration_ms or 0)
         freed = counters.released(before.holds_slot - after.holds_slot)
         self._database.jobs[job.id] = replace(job, counters=freed)
-        self._ended[job.id] = after.status
+        note_end(self._database, after)
+        self._ended[job.id] = None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from operator import attrgetter
+from heapq import nsmallest
+from operator import attrgetter, itemgetter
 from typing import Final
 from uuid import UUID
 
@@ -14,8 +15,8 @@ from ...domain.execution import ExecutionStatus, JobExecution
 from ...domain.job import JobStatus
 from ...domain.json import Json
 from ...ports.dispatcher import Dispatch
-from ...ports.ledger import Finished, Fired, Hold, Lease, LogLine, Planner, Progress, Purged, Ready
-from .attempts import attempt_of, claimed, is_claimable, is_doubtful, lease_end, released
+from ...ports.ledger import Finished, Fired, Hold, Lease, LogLine, Planner, Progress, Purged, Ready, Sighting
+from .attempts import attempt_of, claimed, is_claimable, is_doubtful, released
 from .database import MemoryDatabase
 from .documents import detached
 from .finishing import FinishBatch
@@ -63,17 +64,16 @@ class MemoryLedger:
                 attempts.append(attempt_of(taken, job))
         return attempts
 
-    async def renew(self, holds: Sequence[Hold], *, worker_id: str) -> Sequence[Hold]:
+    async def renew(self, leases: Mapping[Hold, timedelta], *, worker_id: str) -> Sequence[Hold]:
         """Extend the leases of a worker."""
         now = self._database.now()
         gone = []
-        for execution_id, attempt in holds:
+        for (execution_id, attempt), lease in leases.items():
             row = self._executions.held(execution_id, attempt)
             if row is None or row.worker_id != worker_id or row.status is not ExecutionStatus.RUNNING:
                 gone.append((execution_id, attempt))
             if row is not None and row.worker_id == worker_id and row.lease_expires_at is not None:
-                expires = lease_end(self._database.jobs[row.job_id], now)
-                self._executions.put(replace(row, lease_expires_at=expires))
+                self._executions.put(replace(row, lease_expires_at=now + lease))
         return gone
 
     async def stopped(self, holds: Sequence[Hold]) -> Sequence[Hold]:
@@ -98,7 +98,7 @@ class MemoryLedger:
                 job = self._database.jobs[row.job_id]
                 self._database.jobs[job.id] = replace(job, counters=job.counters.released(int(row.holds_slot)))
                 freed[job.id] = None
-        return [dispatch for job_id in freed for dispatch in settle(self._database, job_id, None, now)]
+        return [dispatch for job_id in freed for dispatch in settle(self._database, job_id, now)]
 
     async def expired(self, *, limit: int) -> Sequence[Lease]:
         """List leases that the clock calls expired."""
@@ -131,19 +131,23 @@ class MemoryLedger:
             now=now,
         )
 
-    async def undelivered(self, *, grace: timedelta, limit: int) -> Sequence[tuple[Dispatch, datetime]]:
+    async def undelivered(
+        self, *, capabilities: Collection[str], grace: timedelta, limit: int, after: Sighting | None = None
+    ) -> Sequence[tuple[Dispatch, datetime]]:
         """List dispatches that nobody has claimed for too long."""
         now = self._database.now()
-        rows = sorted(
-            (row.dispatched_at, row.id)
+        overdue = (
+            (row.dispatched_at, dispatch.execution_id, dispatch)
             for row in self._pending()
             if row.dispatched_at is not None
             and (row.dispatched_at + self._patience(row, grace) <= now or row.dispatched_at > now)
+            and (after is None or (row.dispatched_at, row.id) > after[::-1])
+            for dispatch in self._database.dispatches([row])
+            if dispatch.capability in capabilities
         )
-        found = [(self._executions.get(id_), at) for at, id_ in rows[:limit]]
-        return [(self._database.dispatches([row])[0], at) for row, at in found if row is not None]
+        return [(dispatch, at) for at, _, dispatch in nsmallest(limit, overdue, key=itemgetter(0, 1))]
 
-    async def redispatch(self, seen: Sequence[tuple[UUID, datetime]]) -> Sequence[Dispatch]:
+    async def redispatch(self, seen: Sequence[Sighting]) -> Sequence[Dispatch]:
         """Take the right to repeat dispatches that nobody else has repeated."""
         now = self._database.now()
         taken = []

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from ...domain.counters import JobCounters
 from ...domain.execution import ExecutionStatus, JobExecution, Origin
-from ...domain.plan import Plan, conclude, versioned
+from ...domain.plan import Plan, concluded, with_outcome
 from ...ports.dispatcher import Dispatch
 from .database import MemoryDatabase
 
@@ -30,29 +29,26 @@ def write(database: MemoryDatabase, plan: Plan, now: datetime) -> Written:
         database.executions.put(row)
     counters = plan.job.counters
     for row in known:
-        counters = _uncounted(counters, row)
+        counters = counters.unplanned(row)
     database.save(replace(plan, job=replace(plan.job, counters=counters)))
-    ended = _standing(database, known[-1]) if known else None
+    for row in known:
+        note_end(database, database.executions.at(row.job_id, row.scheduled_at) or row)
     if plan.cancels_open:
         stopped = cancel(database, plan.job.id, list(database.executions.of_job(plan.job.id)), now)
-        return Written(
-            executions=fresh,
-            dispatches=settle(database, plan.job.id, ExecutionStatus.CANCELLED, now),
-            stopped=stopped,
-        )
+        return Written(executions=fresh, dispatches=settle(database, plan.job.id, now), stopped=stopped)
     available = [row for row in fresh if row.available_at is not None and row.available_at <= now]
-    admitted = settle(database, plan.job.id, ended, now)
+    admitted = settle(database, plan.job.id, now)
     return Written(executions=fresh, dispatches=[*database.dispatches(available), *admitted], stopped=())
 
 
 def cancel(database: MemoryDatabase, job_id: UUID, rows: Iterable[JobExecution], now: datetime) -> list[UUID]:
     """End those executions of a job that have not ended; answer the running ones, which keep slot and lease."""
-    counters = database.jobs[job_id].counters
     stopped = []
     for row in sorted(rows, key=lambda row: row.id):
         if row.status.terminal:
             continue
         ended = replace(row, status=row.status.to(ExecutionStatus.CANCELLED), completed_at=now)
+        counters = database.jobs[job_id].counters
         if row.status is ExecutionStatus.RUNNING:
             counters = counters.ended(ExecutionStatus.CANCELLED, 0)
             stopped.append(row.id)
@@ -61,19 +57,24 @@ def cancel(database: MemoryDatabase, job_id: UUID, rows: Iterable[JobExecution],
             ended = replace(ended, holds_slot=False, next_retry_at=None)
         database.executions.put(ended)
         database.redispatches.pop(row.id, None)
-    database.jobs[job_id] = replace(database.jobs[job_id], counters=counters)
+        database.jobs[job_id] = replace(database.jobs[job_id], counters=counters)
+        note_end(database, ended)
     return stopped
 
 
-def settle(database: MemoryDatabase, job_id: UUID, ended: ExecutionStatus | None, now: datetime) -> list[Dispatch]:
-    """Admit the waiting work of a job that has slots now; if an execution ended, end the job if that was its last."""
+def note_end(database: MemoryDatabase, row: JobExecution) -> None:
+    """Let the job of an execution know how that stands."""
+    job = database.jobs[row.job_id]
+    database.jobs[job.id] = with_outcome(job, row.status, origin=row.origin, scheduled_at=row.scheduled_at)
+
+
+def settle(database: MemoryDatabase, job_id: UUID, now: datetime) -> list[Dispatch]:
+    """Admit the waiting work of a job that has slots now, and end it if nothing is left (`conclude`)."""
     job = database.jobs[job_id]
-    rows = database.executions.waiting(job_id, job.counters.admissible(job.definition.concurrency))
+    rows = database.executions.waiting(job_id, job.admissible)
     for row in rows:
         database.executions.put(replace(row, available_at=now, dispatched_at=now, holds_slot=True))
-    job = replace(job, counters=job.counters.admitted(len(rows)))
-    concluded = job if ended is None else conclude(job, ended, now)
-    database.save(versioned(job, Plan(job=concluded), now, by=None, reason="nothing left to fire"))
+    database.save(concluded(replace(job, counters=job.counters.admitted(len(rows))), now))
     return database.dispatches(rows)
 
 
@@ -87,16 +88,3 @@ def _told_apart(
         is_known = row.origin is Origin.SCHEDULE and database.executions.at(row.job_id, row.scheduled_at) is not None
         (known if is_known else fresh).append(row)
     return fresh, known
-
-
-def _standing(database: MemoryDatabase, row: JobExecution) -> ExecutionStatus:
-    """Tell how the row stands that accounts for the same nominal time."""
-    stored = database.executions.at(row.job_id, row.scheduled_at)
-    return stored.status if stored is not None else row.status
-
-
-def _uncounted(counters: JobCounters, row: JobExecution) -> JobCounters:
-    """Take back what a plan counted for a row that is not written."""
-    if row.status is ExecutionStatus.SKIPPED:
-        return counters
-    return replace(counters.withdrawn(row), scheduled_count=counters.scheduled_count - 1)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from ...ports.stores import Worker
@@ -24,17 +24,15 @@ class MemoryWorkers:
 
     async def beat(self, worker: Worker) -> None:
         """Register a worker or refresh it."""
-        known = self._workers.get(worker.id)
-        if known is None or known.status != _DEAD:
-            self._workers[worker.id] = replace(worker, heartbeat_at=self._database.now())
+        self._workers[worker.id] = replace(worker, heartbeat_at=self._database.now())
 
     async def list(self) -> Sequence[Worker]:
         """Read every worker, newest heartbeat first."""
         by_id = sorted(self._workers.values(), key=lambda worker: worker.id)
         return sorted(by_id, key=lambda worker: worker.heartbeat_at, reverse=True)
 
-    async def bury(self, *, silent_for: timedelta) -> Sequence[Worker]:
-        """Mark silent workers dead, and forget those that are long gone."""
+    async def bury(self, *, seen: Collection[tuple[str, datetime]], silent_for: timedelta) -> Sequence[Worker]:
+        """Mark dead those that were seen silent and still are, and forget those that are long gone."""
         now = self._database.now()
         for worker in list(self._workers.values()):
             is_mourned = worker.status == _DEAD and worker.heartbeat_at >= now - _MOURNING
@@ -45,6 +43,7 @@ class MemoryWorkers:
             replace(worker, status=_DEAD)
             for worker in await self.list()
             if worker.status != _DEAD and worker.heartbeat_at < now - silent_for and worker.id not in leased
+            if (worker.id, worker.heartbeat_at) in seen
         ]
         self._workers.update((worker.id, worker) for worker in buried)
         return buried

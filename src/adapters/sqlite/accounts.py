@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from operator import attrgetter
 from typing import Final
 from uuid import UUID
 
 from ...domain.counters import JobCounters
-from ...domain.execution import ExecutionStatus
+from ...domain.execution import ExecutionStatus, Origin
 from ...domain.job import ScheduledJob
-from ...domain.plan import JobChange, Plan, conclude, versioned
+from ...domain.plan import JobChange, Plan, concluded, with_outcome
 from ...ports.dispatcher import Dispatch
+from .definitions import own_definition, shared_definition
 from .execution_rows import dispatch_of
-from .job_rows import change_row, counters_row, job_of, own_definition, shared_definition, state_row
+from .job_rows import change_row, counters_row, job_of, state_row
 from .statements import statements
 from .transaction import Transaction, array
 
 _JOBS: Final = statements("jobs")
 _EXECUTIONS: Final = statements("executions")
-_STATE: Final = attrgetter("status", "next_run", "last_run", "last_nominal", "exhausted", "updated_at", "version")
+_STATE: Final = attrgetter(
+    "status", "next_run", "last_run", "last_nominal", "exhausted", "outcome", "updated_at", "deleted_at", "version"
+)
 """What `save_state` writes that can change by itself."""
 
 
@@ -42,7 +46,6 @@ class Accounts:
     transaction: Transaction
     _jobs: dict[UUID, ScheduledJob] = field(default_factory=dict)
     _stored: dict[UUID, ScheduledJob] = field(default_factory=dict)
-    _ended: dict[UUID, ExecutionStatus] = field(default_factory=dict)
     _changes: list[JobChange] = field(default_factory=list)
 
     def load(self, job_ids: Iterable[object]) -> Sequence[ScheduledJob]:
@@ -57,10 +60,9 @@ class Accounts:
         """Tell how a job stands by now."""
         return self._jobs[job_id]
 
-    def plan(self, plan: Plan, counters: JobCounters) -> None:
+    def plan(self, plan: Plan) -> None:
         """Take a job as a decision leaves it, with the version that the decision makes, if any."""
-        is_counted = counters is plan.job.counters
-        self._jobs[plan.job.id] = plan.job if is_counted else replace(plan.job, counters=counters)
+        self._jobs[plan.job.id] = plan.job
         if plan.change is not None:
             self._changes.append(plan.change)
 
@@ -68,15 +70,15 @@ class Accounts:
         """Move the counters of a job."""
         self._jobs[job_id] = replace(self._jobs[job_id], counters=counters)
 
-    def end(self, job_id: UUID, status: ExecutionStatus) -> None:
-        """Note how an execution ended: if it was the last, the job may be over."""
-        self._ended[job_id] = status
+    def note(self, job_id: UUID, status: ExecutionStatus, *, origin: Origin, scheduled_at: datetime) -> None:
+        """Let a job know how one of its executions stands."""
+        self._jobs[job_id] = with_outcome(self._jobs[job_id], status, origin=origin, scheduled_at=scheduled_at)
 
     def settle(self) -> list[Dispatch]:
         """Admit waiting work where there are slots, end the jobs that are over, and write what moved."""
         dispatches = self._admit()
-        for job_id, status in self._ended.items():
-            self._conclude(job_id, status)
+        for job in list(self._jobs.values()):
+            self.plan(concluded(job, self.transaction.now))
         moved = [(job, self._stored[job.id]) for job in self._jobs.values() if job is not self._stored[job.id]]
         self.transaction.run_many(
             _JOBS["save_state"],
@@ -90,7 +92,7 @@ class Accounts:
         return dispatches
 
     def _admit(self) -> list[Dispatch]:
-        slots = {job.id: job.counters.admissible(job.definition.concurrency) for job in self._jobs.values()}
+        slots = {job.id: job.admissible for job in self._jobs.values()}
         vacancies = [(str(job_id), free) for job_id, free in slots.items() if free]
         if not vacancies:
             return []
@@ -101,9 +103,3 @@ class Accounts:
             job = self._jobs[UUID(job_id)]
             self.count(job.id, job.counters.admitted(admitted))
         return read_dispatches(self.transaction, ids)
-
-    def _conclude(self, job_id: UUID, status: ExecutionStatus) -> None:
-        now = self.transaction.now
-        job = self._jobs[job_id]
-        plan = versioned(job, Plan(job=conclude(job, status, now)), now, by=None, reason="nothing left to fire")
-        self.plan(plan, job.counters)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
@@ -19,6 +20,7 @@ from .statements import statements
 from .transaction import Transaction, array
 
 _LEDGER: Final = statements("ledger")
+_MICROSECOND: Final = timedelta(microseconds=1)
 _LOCK_TIMEOUT: Final = next(field.default for field in fields(JobDefinition) if field.name == "lock_timeout_seconds")
 """What a lease lasts where the job's own word for it cannot be read."""
 
@@ -31,17 +33,16 @@ def claim(transaction: Transaction, ids: Sequence[UUID], worker_id: str) -> Sequ
     return [attempt_of(row) for row in transaction.rows(_LEDGER["attempts"], ids=taken)]
 
 
-def renew(transaction: Transaction, holds: Sequence[Hold], worker_id: str) -> Sequence[Hold]:
+def renew(transaction: Transaction, leases: Mapping[Hold, timedelta], worker_id: str) -> Sequence[Hold]:
     """Extend the leases of a worker."""
     renewed = transaction.rows(
         _LEDGER["renew"],
-        holds=_holds(holds),
+        holds=array((str(each), attempt, lease // _MICROSECOND) for (each, attempt), lease in leases.items()),
         now=transaction.now_micros,
         worker_id=worker_id,
-        lock_timeout_seconds=_LOCK_TIMEOUT,
     )
     running = {(UUID(row["id"]), row["attempt"]) for row in renewed if row["status"] == ExecutionStatus.RUNNING.value}
-    return [hold for hold in holds if hold not in running]
+    return [hold for hold in leases if hold not in running]
 
 
 def stopped(transaction: Transaction, holds: Sequence[Hold]) -> Sequence[Hold]:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from ...domain.errors import StoreUnavailable
@@ -16,27 +17,35 @@ from ...domain.errors import StoreUnavailable
 OLDEST_SQLITE: Final = (3, 35, 0)
 """`RETURNING` is the newest feature used."""
 
+TOO_LATE: Final = "the database did not answer in time"
+
 _PRIMARY_CODE: Final = 0xFF
 _RETRY_SECONDS: Final = 0.02
 _STATEMENTS_KEPT: Final = 256
 _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
-_UNAVAILABLE: Final = _BUSY | {
-    sqlite3.SQLITE_NOMEM,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_INTERRUPT,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_CORRUPT,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_PROTOCOL,
-    sqlite3.SQLITE_NOTADB,
-    sqlite3.SQLITE_PERM,
-    sqlite3.SQLITE_AUTH,
-}
+_LOCKED: Final = "the database stayed locked by somebody else"
+_UNWRITABLE: Final = "the database file cannot be written"
+_REASONS: Final = MappingProxyType(
+    {
+        sqlite3.SQLITE_BUSY: _LOCKED,
+        sqlite3.SQLITE_LOCKED: _LOCKED,
+        sqlite3.SQLITE_PROTOCOL: _LOCKED,
+        sqlite3.SQLITE_INTERRUPT: TOO_LATE,
+        sqlite3.SQLITE_FULL: "the disk is full",
+        sqlite3.SQLITE_IOERR: "the disk failed to read or write the database",
+        sqlite3.SQLITE_NOMEM: "the database ran out of memory",
+        sqlite3.SQLITE_CORRUPT: "the database file is damaged",
+        sqlite3.SQLITE_CANTOPEN: "the database file cannot be opened",
+        sqlite3.SQLITE_READONLY: _UNWRITABLE,
+        sqlite3.SQLITE_PERM: _UNWRITABLE,
+        sqlite3.SQLITE_AUTH: _UNWRITABLE,
+    }
+)
+"""What callers are told; what the engine said, which may hold paths, stays the cause and is for the log."""
 
 
 class UnusableDatabase(StoreUnavailable):
-    """The file cannot be the store until somebody repairs it: trying again does not help."""
+    """The file cannot be the store until somebody repairs it; names the file, so it is for who starts a node."""
 
     def __init__(self, path: Path, reason: str) -> None:
         """Keep which file it is."""
@@ -53,8 +62,8 @@ def translated(path: Path) -> Iterator[None]:
         code = primary_code(error)
         if code == sqlite3.SQLITE_NOTADB:
             raise UnusableDatabase(path, "it is not a SQLite database") from error
-        if code in _UNAVAILABLE:
-            raise StoreUnavailable(f"the database {path} did not answer: {error}") from error
+        if code is not None and code in _REASONS:
+            raise StoreUnavailable(_REASONS[code]) from error
         raise
 
 

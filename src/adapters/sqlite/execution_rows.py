@@ -15,8 +15,8 @@ from ...domain.execution import ExecutionStatus, JobExecution, Origin, PastAttem
 from ...domain.job import JobDefinition
 from ...domain.json import Json, encoded
 from ...ports.dispatcher import Dispatch
+from .definitions import shared_definition
 from .instants import from_micros, to_micros
-from .job_rows import shared_definition
 from .transaction import Parameters, Row
 
 

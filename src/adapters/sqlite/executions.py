@@ -69,7 +69,6 @@ class SqliteExecutions:
             accounts = Accounts(transaction)
             accounts.load([row.job_id])
             stopped = cancel(accounts, [row.id])
-            accounts.end(row.job_id, ExecutionStatus.CANCELLED)
             dispatches = accounts.settle()
             return Changed(
                 job=read_jobs(transaction, array([row.job_id]))[0],

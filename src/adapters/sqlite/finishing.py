@@ -10,10 +10,11 @@ from typing import Final
 from uuid import UUID
 
 from ...domain.attempt import Finish, refuse
+from ...domain.execution import Origin
 from ...ports.ledger import Finished, Hold
 from .accounts import Accounts, read_dispatches
 from .execution_rows import document_text, past_attempt_text
-from .instants import to_micros
+from .instants import from_micros, to_micros
 from .statements import statements
 from .transaction import Parameters, Row, Transaction, array
 
@@ -157,4 +158,5 @@ def _count(accounts: Accounts, entry: _Entry) -> None:
     finish = entry.finish
     counters = accounts.job(entry.job_id).counters.ended(finish.status, finish.duration_ms)
     accounts.count(entry.job_id, counters.released(entry.before["holds_slot"] if finish.releases_slot else 0))
-    accounts.end(entry.job_id, finish.status)
+    origin, scheduled_at = Origin(entry.before["origin"]), from_micros(entry.before["scheduled_at"])
+    accounts.note(entry.job_id, finish.status, origin=origin, scheduled_at=scheduled_at)

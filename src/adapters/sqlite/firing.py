@@ -11,8 +11,8 @@ from ...domain.lifecycle import unplannable
 from ...domain.plan import Plan
 from ...ports.ledger import Fired, Planner
 from .accounts import Accounts
+from .definitions import UnreadableDefinition
 from .instants import from_micros
-from .job_rows import UnreadableDefinition
 from .plans import write_plans
 from .statements import statements
 from .transaction import Transaction

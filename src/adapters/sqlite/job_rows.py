@@ -3,54 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
-from functools import lru_cache
+from dataclasses import fields
 from typing import Final
 from uuid import UUID
 
 from ...domain.counters import JobCounters
-from ...domain.definition import document, from_document
-from ...domain.job import JobDefinition, JobStatus, JobType, ScheduledJob
+from ...domain.definition import document
+from ...domain.execution import ExecutionStatus
+from ...domain.job import JobDefinition, JobStatus, ScheduledJob
 from ...domain.json import encoded
 from ...domain.plan import JobChange
 from .instants import from_micros, to_micros
 from .transaction import Parameters, Row
 
 _COUNTERS: Final = tuple(field.name for field in fields(JobCounters))
-_DEFINITIONS_KEPT: Final = 2048
-_LONGEST_KEPT: Final = 8192
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnreadableDefinition(JobDefinition):
-    """Stands in for a definition that cannot be read, so that its job can be seen, failed and deleted."""
-
-    problem: str
-
-
-def own_definition(text: str) -> JobDefinition:
-    """Read a definition for somebody who may do with its documents as they like."""
-    try:
-        return from_document(json.loads(text))
-    # A row that somebody else wrote may lack anything and hold anything: each of these says that it does.
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        problem = f"the stored definition cannot be read ({type(error).__name__}: {error})"
-        return UnreadableDefinition(
-            name="unreadable",
-            type=JobType.EVENT,
-            handler_name="unreadable",
-            description=problem,
-            problem=problem,
-        )
-
-
-def shared_definition(text: str) -> JobDefinition:
-    """Read a definition for the loops, which meet the same ones again and again and change nothing in them."""
-    return _kept_definition(text) if len(text) <= _LONGEST_KEPT else own_definition(text)
-
-
-# Kept by the text itself, so that no edit of the file, whoever made it, is ever overlooked.
-_kept_definition = lru_cache(maxsize=_DEFINITIONS_KEPT)(own_definition)
 
 
 def job_of(row: Row, definition: JobDefinition) -> ScheduledJob:
@@ -64,6 +30,7 @@ def job_of(row: Row, definition: JobDefinition) -> ScheduledJob:
         last_run=from_micros(row["last_run"]),
         last_nominal=from_micros(row["last_nominal"]),
         exhausted=bool(row["exhausted"]),
+        outcome=None if row["outcome"] is None else ExecutionStatus(row["outcome"]),
         created_by=row["created_by"],
         created_at=from_micros(row["created_at"]),
         updated_at=from_micros(row["updated_at"]),
@@ -85,21 +52,19 @@ def state_row(job: ScheduledJob) -> Parameters:
         "last_run": to_micros(job.last_run),
         "last_nominal": to_micros(job.last_nominal),
         "exhausted": job.exhausted,
+        "outcome": None if job.outcome is None else job.outcome.value,
         "updated_at": to_micros(job.updated_at),
         "completed_at": to_micros(job.completed_at),
         "cancelled_at": to_micros(job.cancelled_at),
+        "deleted_at": to_micros(job.deleted_at),
+        "deleted_by": job.deleted_by,
         "version": job.version,
     }
 
 
 def definition_row(job: ScheduledJob) -> Parameters:
     """Write what only a request changes."""
-    return {
-        "id": str(job.id),
-        "definition": encoded(document(job.definition)),
-        "deleted_at": to_micros(job.deleted_at),
-        "deleted_by": job.deleted_by,
-    }
+    return {"id": str(job.id), "definition": encoded(document(job.definition))}
 
 
 def job_row(job: ScheduledJob) -> Parameters:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 from uuid import UUID
 
 from ...domain.attempt import Attempt, Finish
 from ...domain.json import encoded
 from ...ports.dispatcher import Dispatch
-from ...ports.ledger import Finished, Fired, Hold, Lease, LogLine, Planner, Progress, Purged, Ready
+from ...ports.ledger import Finished, Fired, Hold, Lease, LogLine, Planner, Progress, Purged, Ready, Sighting
 from . import attempts, finishing, firing, recovery
 from .database import Database
 from .log_rows import log_line_row
@@ -34,13 +35,13 @@ class SqliteLedger:
         """Take pending, available executions for one worker."""
         return await self._database.write(lambda transaction: attempts.claim(transaction, ids, worker_id))
 
-    async def renew(self, holds: Sequence[Hold], *, worker_id: str) -> Sequence[Hold]:
+    async def renew(self, leases: Mapping[Hold, timedelta], *, worker_id: str) -> Sequence[Hold]:
         """Extend the leases of a worker."""
-        return await self._database.write(lambda transaction: attempts.renew(transaction, holds, worker_id))
+        return await self._database.write(lambda transaction: attempts.renew(transaction, leases, worker_id))
 
     async def stopped(self, holds: Sequence[Hold]) -> Sequence[Hold]:
         """Tell which attempts no longer run."""
-        return await self._database.read(lambda transaction: attempts.stopped(transaction, holds))
+        return await self._database.watch(lambda transaction: attempts.stopped(transaction, holds))
 
     async def finish(self, finishes: Sequence[Finish]) -> Finished:
         """Write how attempts ended."""
@@ -52,17 +53,20 @@ class SqliteLedger:
 
     async def expired(self, *, limit: int) -> Sequence[Lease]:
         """List leases that the clock calls expired."""
-        return await self._database.read(lambda transaction: attempts.expired(transaction, limit))
+        return await self._database.watch(lambda transaction: attempts.expired(transaction, limit))
 
     async def ready(self, *, limit: int) -> Ready:
         """Mark work that became available as dispatched."""
         return await self._database.write(lambda transaction: recovery.ready(transaction, limit))
 
-    async def undelivered(self, *, grace: timedelta, limit: int) -> Sequence[tuple[Dispatch, datetime]]:
+    async def undelivered(
+        self, *, capabilities: Collection[str], grace: timedelta, limit: int, after: Sighting | None = None
+    ) -> Sequence[tuple[Dispatch, datetime]]:
         """List dispatches that nobody has claimed for too long."""
-        return await self._database.read(lambda transaction: recovery.undelivered(transaction, grace, limit))
+        work = partial(recovery.undelivered, capabilities=capabilities, grace=grace, limit=limit, after=after)
+        return await self._database.watch(work)
 
-    async def redispatch(self, seen: Sequence[tuple[UUID, datetime]]) -> Sequence[Dispatch]:
+    async def redispatch(self, seen: Sequence[Sighting]) -> Sequence[Dispatch]:
         """Take the right to repeat dispatches that nobody else has repeated."""
         return await self._database.write(lambda transaction: recovery.redispatch(transaction, seen))
 
@@ -82,7 +86,7 @@ class SqliteLedger:
         def remove(transaction: Transaction) -> Purged:
             return recovery.remove(transaction, found, keep, limit)
 
-        found = await self._database.read(lambda transaction: recovery.removable(transaction, keep, newest, limit))
+        found = await self._database.search(lambda transaction: recovery.removable(transaction, keep, newest, limit))
         return await self._database.write(remove)
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from ...domain.counters import JobCounters
 from ...domain.execution import ExecutionStatus, JobExecution, Origin
 from ...domain.plan import Plan
 from ...ports.dispatcher import Dispatch
@@ -65,27 +64,26 @@ def cancel(accounts: Accounts, ids: Iterable[object]) -> list[UUID]:
             stopped.append(row.id)
         else:
             accounts.count(row.job_id, counters.withdrawn(row))
+        accounts.note(row.job_id, ExecutionStatus.CANCELLED, origin=row.origin, scheduled_at=row.scheduled_at)
     transaction.run(_EXECUTIONS["cancel_executions"], ids=wanted, now=transaction.now_micros)
     return stopped
 
 
 def _cancel_open(accounts: Accounts, job_id: UUID) -> list[UUID]:
-    accounts.end(job_id, ExecutionStatus.CANCELLED)
     return cancel(accounts, accounts.transaction.column(_EXECUTIONS["open_executions"], job_id=str(job_id)))
 
 
 def _take(accounts: Accounts, plan: Plan, known: Mapping[Nominal, ExecutionStatus]) -> list[JobExecution]:
     """Enter a plan into the accounts, and answer the rows of it that are new."""
+    accounts.plan(plan)
     fresh = []
-    counters = plan.job.counters
     for row in plan.executions:
         standing = known.get((row.job_id, row.scheduled_at)) if row.origin is Origin.SCHEDULE else None
         if standing is None:
             fresh.append(row)
         else:
-            counters = _uncounted(counters, row)
-            accounts.end(row.job_id, standing)
-    accounts.plan(plan, counters)
+            accounts.count(row.job_id, accounts.job(row.job_id).counters.unplanned(row))
+            accounts.note(row.job_id, standing, origin=row.origin, scheduled_at=row.scheduled_at)
     return fresh
 
 
@@ -97,10 +95,3 @@ def _known_nominals(transaction: Transaction, plans: Iterable[Plan]) -> Mapping[
         (UUID(row["job_id"]), from_micros(row["scheduled_at"])): ExecutionStatus(row["status"])
         for row in transaction.rows(_EXECUTIONS["known_nominals"], nominals=nominals)
     }
-
-
-def _uncounted(counters: JobCounters, row: JobExecution) -> JobCounters:
-    """Take back what a plan counted for a row that is not written."""
-    if row.status is ExecutionStatus.SKIPPED:
-        return counters
-    return replace(counters.withdrawn(row), scheduled_count=counters.scheduled_count - 1)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Final
-from uuid import UUID
 
 from ...ports.dispatcher import Dispatch
-from ...ports.ledger import Purged, Ready
+from ...ports.ledger import Purged, Ready, Sighting
 from .accounts import read_dispatches
 from .execution_rows import dispatch_of
 from .instants import from_micros, span_micros, to_micros
 from .statements import statements
-from .transaction import Transaction, array
+from .transaction import LARGEST, Transaction, array
 
 _LEDGER: Final = statements("ledger")
 _EXECUTIONS: Final = statements("executions")
@@ -32,14 +31,24 @@ def ready(transaction: Transaction, limit: int) -> Ready:
     )
 
 
-def undelivered(transaction: Transaction, grace: timedelta, limit: int) -> Sequence[tuple[Dispatch, datetime]]:
+def undelivered(
+    transaction: Transaction, *, capabilities: Collection[str], grace: timedelta, limit: int, after: Sighting | None
+) -> Sequence[tuple[Dispatch, datetime]]:
     """List dispatches that nobody has claimed for too long."""
-    ids = transaction.column(_LEDGER["undelivered"], now=transaction.now_micros, grace=span_micros(grace), limit=limit)
+    ids = transaction.column(
+        _LEDGER["undelivered"],
+        capabilities=array(capabilities),
+        now=transaction.now_micros,
+        grace=span_micros(grace),
+        limit=limit,
+        after_at=-LARGEST if after is None else to_micros(after[1]),
+        after_id="" if after is None else str(after[0]),
+    )
     rows = transaction.rows(_EXECUTIONS["dispatches"], ids=array(ids))
     return [(dispatch_of(row), from_micros(row["dispatched_at"])) for row in rows]
 
 
-def redispatch(transaction: Transaction, seen: Sequence[tuple[UUID, datetime]]) -> Sequence[Dispatch]:
+def redispatch(transaction: Transaction, seen: Sequence[Sighting]) -> Sequence[Dispatch]:
     """Take the right to repeat dispatches that nobody else has repeated."""
     pairs = array((str(execution_id), to_micros(dispatched_at)) for execution_id, dispatched_at in seen)
     moved = set(transaction.column(_LEDGER["redispatch"], seen=pairs, now=transaction.now_micros))

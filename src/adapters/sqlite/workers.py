@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from ...ports.stores import Worker
@@ -36,13 +36,14 @@ class SqliteWorkers:
         """Read every worker, newest heartbeat first."""
         return await self._database.read(_workers)
 
-    async def bury(self, *, silent_for: timedelta) -> Sequence[Worker]:
-        """Mark silent workers dead, and forget those that are long gone."""
+    async def bury(self, *, seen: Collection[tuple[str, datetime]], silent_for: timedelta) -> Sequence[Worker]:
+        """Mark dead those that were seen silent and still are, and forget those that are long gone."""
+        pairs = array((worker_id, to_micros(heartbeat_at)) for worker_id, heartbeat_at in seen)
 
         def work(transaction: Transaction) -> Sequence[Worker]:
             now = transaction.now_micros
             transaction.run(_WORKERS["forget"], mourned=now - span_micros(_MOURNING))
-            buried = transaction.column(_WORKERS["bury"], silent=now - span_micros(silent_for))
+            buried = transaction.column(_WORKERS["bury"], seen=pairs, silent=now - span_micros(silent_for))
             return [worker for worker in _workers(transaction) if worker.id in buried]
 
         return await self._database.write(work)

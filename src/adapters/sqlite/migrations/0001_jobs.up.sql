@@ -9,6 +9,7 @@ CREATE TABLE jobs (
     last_run INTEGER,
     last_nominal INTEGER,
     exhausted INTEGER NOT NULL CHECK (exhausted IN (0, 1)),
+    outcome TEXT CHECK (outcome IN ('success', 'failed', 'timeout', 'cancelled', 'skipped')),
     created_by TEXT,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
@@ -23,7 +24,13 @@ CREATE TABLE jobs (
     type TEXT GENERATED ALWAYS AS (json_extract(definition, '$.type')) VIRTUAL,
     handler_name TEXT GENERATED ALWAYS AS (json_extract(definition, '$.handler_name')) VIRTUAL,
     priority INTEGER GENERATED ALWAYS AS (json_extract(definition, '$.priority')) VIRTUAL,
-    lock_timeout_seconds INTEGER GENERATED ALWAYS AS (json_extract(definition, '$.lock_timeout_seconds')) VIRTUAL
+    -- Null for what is no length of a lease, whoever wrote it: leases then have the length of the stand-in.
+    lock_timeout_seconds INTEGER GENERATED ALWAYS AS (
+        CASE
+            WHEN json_extract(definition, '$.lock_timeout_seconds') BETWEEN 1 AND 7200
+                THEN json_extract(definition, '$.lock_timeout_seconds')
+        END
+    ) VIRTUAL
 );
 
 -- What the timer asks for on every tick.

@@ -1,12 +1,12 @@
 -- name: insert_job
 -- The definition is one document, whose parts that lists filter by are generated columns.
 INSERT INTO jobs (
-    id, tenant_id, status, next_run, last_run, last_nominal, exhausted, created_by, created_at, updated_at,
+    id, tenant_id, status, next_run, last_run, last_nominal, exhausted, outcome, created_by, created_at, updated_at,
     completed_at, cancelled_at, deleted_at, deleted_by, version, definition
 )
 VALUES (
-    :id, :tenant_id, :status, :next_run, :last_run, :last_nominal, :exhausted, :created_by, :created_at, :updated_at,
-    :completed_at, :cancelled_at, :deleted_at, :deleted_by, :version, :definition
+    :id, :tenant_id, :status, :next_run, :last_run, :last_nominal, :exhausted, :outcome, :created_by, :created_at,
+    :updated_at, :completed_at, :cancelled_at, :deleted_at, :deleted_by, :version, :definition
 );
 
 -- name: insert_counters
@@ -28,8 +28,8 @@ VALUES (:job_id, :tenant_id, :version, :changed_at, :changed_by, :reason, :befor
 -- name: jobs_by_ids
 -- The one place where jobs are read, in the order of the ids.
 SELECT
-    j.id, j.tenant_id, j.status, j.next_run, j.last_run, j.last_nominal, j.exhausted, j.created_by, j.created_at,
-    j.updated_at, j.completed_at, j.cancelled_at, j.deleted_at, j.deleted_by, j.version, j.definition,
+    j.id, j.tenant_id, j.status, j.next_run, j.last_run, j.last_nominal, j.exhausted, j.outcome, j.created_by,
+    j.created_at, j.updated_at, j.completed_at, j.cancelled_at, j.deleted_at, j.deleted_by, j.version, j.definition,
     c.executions_count, c.success_count, c.failure_count, c.consecutive_failures, c.duration_total_ms,
     c.scheduled_count, c.slots_taken, c.waiting, c.live
 FROM json_each(:ids) AS wanted
@@ -56,17 +56,17 @@ WHERE
     AND status <> 'cancelled' AND deleted_at IS NULL AND id <> :id;
 
 -- name: save_state
--- What firing and ending change; the definition stays as it is written, readable or not.
+-- Where a job stands; the definition stays as it is written, readable or not.
 UPDATE jobs
 SET
     status = :status, next_run = :next_run, last_run = :last_run, last_nominal = :last_nominal,
-    exhausted = :exhausted, updated_at = :updated_at, completed_at = :completed_at, cancelled_at = :cancelled_at,
-    version = :version
+    exhausted = :exhausted, outcome = :outcome, updated_at = :updated_at, completed_at = :completed_at,
+    cancelled_at = :cancelled_at, deleted_at = :deleted_at, deleted_by = :deleted_by, version = :version
 WHERE id = :id;
 
 -- name: save_definition
 -- What only a request changes.
-UPDATE jobs SET definition = :definition, deleted_at = :deleted_at, deleted_by = :deleted_by WHERE id = :id;
+UPDATE jobs SET definition = :definition WHERE id = :id;
 
 -- name: save_counters
 -- Whole rows, because the rules that count are the domain's.

@@ -31,14 +31,12 @@ ORDER BY wanted.key;
 -- name: renew
 -- One statement for all that a node holds; what has ended keeps its slot only under a live lease.
 UPDATE executions
-SET
-    lease_expires_at = :now + 1000000 * (
-        SELECT ifnull(j.lock_timeout_seconds, :lock_timeout_seconds) FROM jobs AS j WHERE j.id = executions.job_id
-    )
+SET lease_expires_at = :now + json_extract(hold.value, '$[2]')
+FROM json_each(:holds) AS hold
 WHERE
-    (id, attempt) IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:holds))
-    AND worker_id = :worker_id AND lease_expires_at IS NOT NULL
-RETURNING id, attempt, status;
+    executions.id = json_extract(hold.value, '$[0]') AND attempt = json_extract(hold.value, '$[1]')
+    AND worker_id = :worker_id AND +lease_expires_at IS NOT NULL
+RETURNING executions.id, attempt, status;
 
 -- name: still_running
 -- Which holds are what they were.
@@ -49,7 +47,8 @@ WHERE e.attempt = json_extract(hold.value, '$[1]') AND e.status = 'running';
 
 -- name: held
 -- What a finish is held against: a worker that lost its lease must not overwrite what its successor did.
-SELECT e.id, e.job_id, e.attempt, e.failures, e.holds_slot, e.worker_id, e.lease_expires_at
+SELECT
+    e.id, e.job_id, e.origin, e.scheduled_at, e.attempt, e.failures, e.holds_slot, e.worker_id, e.lease_expires_at
 FROM json_each(:ids) AS wanted
 CROSS JOIN executions AS e ON e.id = wanted.value
 WHERE e.status = 'running';
@@ -118,12 +117,18 @@ WHERE status = 'pending' AND dispatched_at IS NULL AND available_at IS NOT NULL;
 
 -- name: undelivered
 -- The patience doubles with each repeat, so that a backlog is no storm of repeats. What was dispatched in the
--- future was so before the clock was set back.
-SELECT id FROM executions
+-- future was so before the clock was set back. The capability is worded as the domain does.
+SELECT e.id
+FROM executions AS e
+CROSS JOIN jobs AS j ON j.id = e.job_id
 WHERE
-    status = 'pending' AND available_at IS NOT NULL AND dispatched_at IS NOT NULL
-    AND (dispatched_at + (:grace << min(redispatches, 6)) <= :now OR dispatched_at > :now)
-ORDER BY dispatched_at, id
+    e.status = 'pending' AND e.available_at IS NOT NULL AND e.dispatched_at IS NOT NULL
+    AND (e.dispatched_at + (:grace << min(e.redispatches, 6)) <= :now OR e.dispatched_at > :now)
+    AND (e.dispatched_at, e.id) > (:after_at, :after_id)
+    AND CASE json_extract(j.definition, '$.handler_type')
+        WHEN 'function' THEN 'function/' || j.handler_name ELSE json_extract(j.definition, '$.handler_type')
+    END IN (SELECT value FROM json_each(:capabilities))
+ORDER BY e.dispatched_at, e.id
 LIMIT :limit;
 
 -- name: redispatch
@@ -150,11 +155,14 @@ WHERE id = :id AND attempt = :attempt AND status = 'running' AND json_type(metad
 
 -- name: removable
 -- Old enough, ended, released, and not among the newest of their job: the boundary of a job is its newest id
--- that is not kept.
+-- that is not kept. A job that was deleted long ago keeps none.
 WITH boundaries AS (
     SELECT
         j.id AS job_id,
-        (SELECT e.id FROM executions AS e WHERE e.job_id = j.id ORDER BY e.id DESC LIMIT 1 OFFSET :newest) AS id
+        CASE
+            WHEN j.deleted_at < :before THEN (SELECT max(e.id) FROM executions AS e WHERE e.job_id = j.id)
+            ELSE (SELECT e.id FROM executions AS e WHERE e.job_id = j.id ORDER BY e.id DESC LIMIT 1 OFFSET :newest)
+        END AS id
     FROM jobs AS j
 )
 

@@ -1,5 +1,5 @@
 -- name: beat
--- A dead worker stays dead: its leases were given to others.
+-- One that was taken for dead is back: what was its to run is fenced by leases and attempts, not by this.
 INSERT INTO workers (
     id, name, roles, capabilities, version, capacity, running, status, started_at, heartbeat_at
 )
@@ -10,8 +10,7 @@ ON CONFLICT (id) DO UPDATE
 SET
     name = excluded.name, roles = excluded.roles, capabilities = excluded.capabilities, version = excluded.version,
     capacity = excluded.capacity, running = excluded.running, status = excluded.status,
-    started_at = excluded.started_at, heartbeat_at = excluded.heartbeat_at
-WHERE workers.status <> 'dead';
+    started_at = excluded.started_at, heartbeat_at = excluded.heartbeat_at;
 
 -- name: workers
 -- Newest heartbeat first.
@@ -24,11 +23,13 @@ ORDER BY heartbeat_at DESC, id;
 DELETE FROM workers WHERE status = 'stopped' OR (status = 'dead' AND heartbeat_at < :mourned);
 
 -- name: bury
--- Only once its executions are released, so that nobody forgets to recover them.
+-- Only once its executions are released, so that nobody forgets to recover them, and only if it has not been heard
+-- of since it was seen silent.
 UPDATE workers
 SET status = 'dead'
 WHERE
-    status <> 'dead' AND heartbeat_at < :silent
+    (id, heartbeat_at) IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:seen))
+    AND status <> 'dead' AND heartbeat_at < :silent
     AND id NOT IN (
         SELECT worker_id FROM executions WHERE lease_expires_at IS NOT NULL AND worker_id IS NOT NULL
     )
