@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from importlib.metadata import version
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from .adapters.calendar import CroniterCalendar
 from .adapters.handlers.catalog import LocalHandlers
@@ -89,7 +89,7 @@ async def assemble(settings: Settings, clock: Clock) -> AsyncIterator[Assembly]:
         runs = Role.EXECUTOR in settings.roles
         parts = Parts(
             storage=storage,
-            dispatcher=InProcessDispatcher() if runs else NoDispatcher(),
+            dispatcher=InProcessDispatcher(capabilities=handlers.capabilities) if runs else NoDispatcher(),
             handlers=handlers,
             planning=Planning(CroniterCalendar(), Uuid7Sequence(), telemetry),
             retention=retention,
@@ -99,6 +99,11 @@ async def assemble(settings: Settings, clock: Clock) -> AsyncIterator[Assembly]:
         node = _node(settings, parts)
         health.executor, health.pulses = node.executor, node.pulses
         yield Assembly(node=node, scheduler=_scheduler(node, health), health=health)
+
+
+WAKE_SECONDS_IN_MEMORY: Final = 5.0
+WAKE_SECONDS_ON_A_FILE: Final = 1.0
+"""Processes that share a file share no bell, so each looks more often, and sooner asks what got lost."""
 
 
 async def open_storage(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Storage:
@@ -127,7 +132,13 @@ def _node(settings: Settings, parts: Parts) -> Node:
         version=version("tocsin"),
         roles=settings.roles,
     )
-    limits = Limits(capacity=settings.concurrency, drain_seconds=settings.drain_seconds)
+    wake = WAKE_SECONDS_IN_MEMORY if settings.database_path is None else WAKE_SECONDS_ON_A_FILE
+    limits = Limits(
+        capacity=settings.concurrency,
+        wake_seconds=wake,
+        dispatch_grace=timedelta(seconds=wake),
+        drain_seconds=settings.drain_seconds,
+    )
     return Node(identity=identity, parts=parts, limits=limits)
 
 

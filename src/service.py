@@ -7,80 +7,135 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Final
+from threading import Event
+from types import FrameType
+from typing import Final, NoReturn
 
 from aiohttp import web
 
 from .adapters.http import Node as HttpNode
 from .adapters.http import create_app
 from .adapters.system import SystemClock
+from .adapters.telemetry import StructuredLog
 from .application.node import Role
 from .application.samples import add_samples
 from .bootstrap import Assembly, assemble
 from .domain.errors import InvalidInput
+from .ports.telemetry import Telemetry
 from .settings import Settings
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 SHUTDOWN_SECONDS: Final = 2.0
 
 
-def serve(settings: Settings) -> int:
-    """
-    Run a node until SIGTERM or SIGINT, drain it, and answer the exit code.
+@dataclass(frozen=True, slots=True)
+class _Listening:
+    """The HTTP face of this process while it can be reached."""
 
-    A second signal ends the process at once. A handler that cannot be stopped does not delay the exit.
+    url: str
+    runner: web.AppRunner
+
+    def hang_up(self) -> None:
+        """Close every connection, so that no client waits for an answer that nobody writes any more."""
+        if isinstance(self.runner.server, web.Server):
+            for connection in self.runner.server.connections:
+                connection.force_close()
+
+
+def serve(settings: Settings) -> NoReturn:
     """
+    Run a node until SIGTERM or SIGINT, drain it, and end the process with the exit code.
+
+    A second signal ends the process at once, even while a handler blocks the event loop. No handler delays
+    the exit, and none can end the node: what it does to the loop that it shares is told and survived.
+    """
+    telemetry = StructuredLog(form=settings.log_format, level=settings.log_level)
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
-    code = loop.run_until_complete(_serve(settings))
-    if asyncio.all_tasks(loop):
-        # What is left ignores its cancellation; waiting for it would be waiting for ever.
-        logging.shutdown()
-        sys.stderr.flush()
-        os._exit(code)
-    loop.run_until_complete(loop.shutdown_asyncgens())
-    loop.run_until_complete(loop.shutdown_default_executor())
-    loop.close()
-    return code
+    stop = _stop_on_signal(loop)
+    _see_through(loop, loop.create_task(_serve(settings, stop)), telemetry)
+    # The interpreter would wait for threads that handlers left behind, and the loop for tasks that do not listen.
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
-async def _serve(settings: Settings) -> int:
-    stop = _stop_on_signal()
-    async with assemble(settings, SystemClock()) as assembly:
-        await assembly.node.start()
+def _see_through(loop: asyncio.AbstractEventLoop, main: asyncio.Task[None], telemetry: Telemetry) -> None:
+    """Drive the loop until `main` has ended; a task of a handler's that asks to exit makes asyncio leave the loop."""
+    while True:
         try:
-            async with _http(settings, assembly) as base_url:
-                if settings.samples:
-                    await add_samples(assembly.scheduler, base_url or f"http://{settings.host}:{settings.port}")
-                await stop.wait()
-                assembly.node.parts.telemetry.info("node.draining", limit_seconds=settings.drain_seconds)
-                await assembly.node.stop()
-        finally:
-            if not assembly.node.draining:
-                await assembly.node.stop()
-    return 0
+            loop.run_until_complete(main)
+        except (SystemExit, KeyboardInterrupt) as error:
+            if main.done():
+                raise
+            telemetry.error("loop.left", error=type(error).__name__)
+        else:
+            return
 
 
-def _stop_on_signal() -> asyncio.Event:
+async def _serve(settings: Settings, stop: asyncio.Event) -> None:
+    async with assemble(settings, SystemClock()) as assembly:
+        node, telemetry = assembly.node, assembly.node.parts.telemetry
+        # Handlers come last: until then nobody can do anything to this task.
+        async with _http(settings, assembly) as listening:
+            if settings.samples:
+                url = listening.url if listening else f"http://{settings.host}:{settings.port}"
+                await add_samples(assembly.scheduler, url)
+
+            def cancelled() -> None:
+                telemetry.error("node.cancelled")
+                if listening is not None:
+                    listening.hang_up()
+
+            try:
+                await node.start()
+                if listening is not None:
+                    telemetry.info("http.listening", url=listening.url)
+                await _though_cancelled(stop.wait, cancelled)
+                telemetry.info("node.draining", limit_seconds=settings.drain_seconds)
+            finally:
+                await _though_cancelled(node.stop, cancelled)
+
+
+async def _though_cancelled(step: Callable[[], Awaitable[object]], tell: Callable[[], None]) -> None:
+    """Begin again, and tell, each time a handler cancels this task with all others; nobody else does."""
+    while True:
+        try:
+            await step()
+        except asyncio.CancelledError:
+            tell()
+            # A cancellation that stays on the count would make every later time-out look like another one.
+            task = asyncio.current_task()
+            while task is not None and task.uncancel():
+                pass
+        else:
+            return
+
+
+def _stop_on_signal(loop: asyncio.AbstractEventLoop) -> asyncio.Event:
+    """Answer what the first signal sets; the handlers are the interpreter's, because the loop's wait for the loop."""
     stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
+    received = Event()
 
-    def received(number: int) -> None:
-        if stop.is_set():
+    def receive(number: int, _: FrameType | None) -> None:
+        if received.is_set():
             os._exit(128 + number)
-        stop.set()
+        received.set()
+        loop.call_soon_threadsafe(stop.set)
 
     for number in SIGNALS:
-        loop.add_signal_handler(number, received, number)
+        signal.signal(number, receive)
     return stop
 
 
 @asynccontextmanager
-async def _http(settings: Settings, assembly: Assembly) -> AsyncIterator[str | None]:
-    """Serve HTTP if that is among the roles; gives the base URL, or None."""
+async def _http(settings: Settings, assembly: Assembly) -> AsyncIterator[_Listening | None]:
+    """Serve HTTP if that is among the roles."""
     if Role.API not in settings.roles:
         yield None
         return
@@ -93,16 +148,14 @@ async def _http(settings: Settings, assembly: Assembly) -> AsyncIterator[str | N
             where = f"{settings.host}:{settings.port}"
             raise InvalidInput.of("port", f"cannot listen on {where}: {error.strerror}") from error
         host, port = runner.addresses[0][:2]
-        base_url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-        assembly.node.parts.telemetry.info("http.listening", url=base_url)
-        yield base_url
+        yield _Listening(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}", runner)
     finally:
         await runner.cleanup()
 
 
 def _face(settings: Settings, assembly: Assembly) -> HttpNode:
     async def ready() -> bool:
-        return not assembly.node.draining
+        return assembly.node.live
 
     return HttpNode(
         scheduler=assembly.scheduler,

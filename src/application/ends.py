@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -23,7 +23,8 @@ class Ends:
     """
     Ends to write and slots to free; what a failing store does not take is kept, in order.
 
-    Any task may add and flush; `bell` rings when there is something new to write.
+    Any task may add and flush; `bell` rings when there is something new to write, `written` when something was.
+    Until then their leases must be renewed: nobody else may take what has ended for lost.
     """
 
     ledger: Ledger
@@ -31,6 +32,7 @@ class Ends:
     telemetry: Telemetry
     journal: Journal
     bell: Bell
+    written: Bell
     _finishes: list[tuple[Finish, Hold]] = field(default_factory=list, init=False)
     _gone: list[Hold] = field(default_factory=list, init=False)
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
@@ -39,6 +41,12 @@ class Ends:
     def unwritten(self) -> int:
         """How many ends and freed slots the ledger does not know yet."""
         return len(self._finishes) + len(self._gone)
+
+    @property
+    def holds(self) -> Iterator[Hold]:
+        """The attempts that they belong to; one may come twice."""
+        yield from (hold for _, hold in self._finishes)
+        yield from self._gone
 
     def add(self, finish: Finish, hold: Hold) -> None:
         """Take an end to write."""
@@ -65,18 +73,20 @@ class Ends:
             if gone:
                 dispatches = await self.ledger.release([hold.fence for hold in self._gone[:gone]])
                 del self._gone[:gone]
-                await self._hand_on(dispatches)
+                self.written.ring()
+                await self.hand_on(dispatches)
 
     async def _write(self, batch: Sequence[tuple[Finish, Hold]]) -> int:
         written = await self.ledger.finish([finish for finish, _ in batch])
         del self._finishes[: len(batch)]
+        self.written.ring()
         self._tell(written)
         rejected = frozenset(written.rejected)
         for _, hold in batch:
             # What was cancelled before its end was written still holds its slot, and nobody else knows it gone.
             if hold.fence in rejected and hold.is_gone:
                 self.free(hold)
-        await self._hand_on(written.dispatches)
+        await self.hand_on(written.dispatches)
         return len(batch)
 
     def _tell(self, written: Finished) -> None:
@@ -85,10 +95,11 @@ class Ends:
         for execution_id, attempt in written.set_aside:
             self.telemetry.error("execution.set_aside", execution_id=str(execution_id), attempt=attempt)
 
-    async def _hand_on(self, dispatches: Sequence[Dispatch]) -> None:
+    async def hand_on(self, dispatches: Sequence[Dispatch]) -> None:
+        """Give work to the pipe; one that is broken is only told of, because a sweeper repeats what it lost."""
         if not dispatches:
             return
         try:
             await self.dispatcher.dispatch(dispatches)
-        except Exception as error:  # noqa: BLE001 - a sweeper repeats what the pipe lost; ends must not wait for the pipe
+        except Exception as error:  # noqa: BLE001 - ends must not wait for the pipe
             self.telemetry.warning("dispatch.failed", executions=len(dispatches), error=str(error))

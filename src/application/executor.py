@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
-from ..domain.attempt import Attempt, Outcome, hand_back, settle
+from ..domain.attempt import Attempt, Finish, Outcome, hand_back, settle
+from ..domain.execution import ExecutionStatus
 from ..ports.clock import Clock
 from ..ports.dispatcher import Dispatcher
 from ..ports.handlers import HandlerContext, Handlers
@@ -31,7 +32,7 @@ STUCK_SECONDS: Final = 5.0
 @dataclass(slots=True, kw_only=True)
 class Executor:
     """
-    Runs what this process has handlers for, `capacity` attempts at a time.
+    Runs what this process has handlers for, `capacity` attempts at a time, those whose end is unwritten included.
 
     Three loops drive it: `run_once` takes work in, `Heartbeat` keeps or gives up leases, `Finisher` writes
     ends in batches. A handler's task that has ended is the only sign that its work has really ended.
@@ -60,12 +61,18 @@ class Executor:
             telemetry=self.telemetry,
             journal=self.journal,
             bell=self.finished,
+            written=self._room,
         )
 
     @property
     def running(self) -> int:
         """How many handlers are not yet gone, those past their time-out included."""
         return len(self.holds)
+
+    @property
+    def held(self) -> Collection[Hold]:
+        """The attempts that are running, or whose end the ledger does not know yet."""
+        return {hold.fence: hold for hold in (*self.ends.holds, *self.holds.values())}.values()
 
     @property
     def stuck(self) -> Sequence[Hold]:
@@ -75,7 +82,7 @@ class Executor:
 
     async def run_once(self) -> float | None:
         """Take in as much work as there is room for, and start it; waits a second for the first piece."""
-        room = self.capacity - self.running
+        room = self.capacity - len(self.held)
         if room <= 0:
             await self._room.wait(self.receive_wait)
             return 0.0
@@ -85,7 +92,12 @@ class Executor:
         if not batch:
             return 0.0
         sent = self.clock.monotonic()
-        attempts = await self.ledger.claim([item.execution_id for item in batch], worker_id=self.worker_id)
+        try:
+            attempts = await self.ledger.claim([item.execution_id for item in batch], worker_id=self.worker_id)
+        except Exception:
+            # Kept, it would come again only once the pipe takes its receiver for dead.
+            await self.ends.hand_on(batch)
+            raise
         # What is claimed runs even if the pipe fails now: no other node could take it before its lease is gone.
         for attempt in attempts:
             self._start(attempt, sent)
@@ -130,8 +142,19 @@ class Executor:
         )
 
     def _time_out(self, hold: Hold) -> None:
-        if hold.end(Fate.TIMED_OUT, self.clock.monotonic()):
-            self._settle(hold, timeout(hold.attempt.timeout_ms, self._elapsed_ms(hold)))
+        if not hold.end(Fate.TIMED_OUT, self.clock.monotonic()):
+            return
+        finish = self._finish(hold, timeout(hold.attempt.timeout_ms, self._elapsed_ms(hold)))
+        if finish.status is ExecutionStatus.PENDING:
+            # The next attempt would use the slot that this handler still fills.
+            hold.deferred = finish
+        else:
+            self.ends.add(finish, hold)
+
+    def _write_deferred(self, hold: Hold) -> None:
+        if hold.deferred is not None:
+            self.ends.add(hold.deferred, hold)
+            hold.deferred = None
 
     def _ended(self, hold: Hold, task: asyncio.Task[object]) -> None:
         del self.holds[hold.fence]
@@ -143,6 +166,8 @@ class Executor:
             self._settle(hold, outcome_of(task, self._elapsed_ms(hold)))
         elif hold.fate is Fate.HANDED_BACK:
             self._hand_back(hold)
+        elif hold.deferred is not None:
+            self._write_deferred(hold)
         else:
             self.ends.free(hold)
 
@@ -150,8 +175,10 @@ class Executor:
         return int((self.clock.monotonic() - hold.started) * 1000)
 
     def _settle(self, hold: Hold, outcome: Outcome) -> None:
-        chance = random.random()  # noqa: S311 - spreads retries, guards nothing
-        self.ends.add(settle(hold.attempt, outcome, chance=chance), hold)
+        self.ends.add(self._finish(hold, outcome), hold)
+
+    def _finish(self, hold: Hold, outcome: Outcome) -> Finish:
+        return settle(hold.attempt, outcome, chance=random.random())  # noqa: S311 - spreads retries, guards nothing
 
     def _hand_back(self, hold: Hold) -> None:
         self.ends.add(hand_back(hold.attempt, self.clock.now()), hold)
@@ -163,14 +190,15 @@ class Executor:
     async def heartbeat(self) -> None:
         """Stop what was cancelled elsewhere, renew the leases that are due, give up those that are gone."""
         self.fence()
+        self._wait_no_longer()
         # A lease that was given up must lapse, even while its handler ignores that: only then is it recovered.
-        kept = [hold for hold in self.holds.values() if hold.fate is not Fate.FENCED]
+        kept = [hold for hold in self.held if hold.fate is not Fate.FENCED]
         if not kept:
             return
         now = self.clock.monotonic()
         fences = [hold.fence for hold in kept]
         if any(hold.renewal_due <= now for hold in kept):
-            lost = await self.ledger.renew(fences, worker_id=self.worker_id)
+            lost = await self.ledger.renew({hold.fence: hold.lease for hold in kept}, worker_id=self.worker_id)
             for hold in kept:
                 hold.renewed_at = now
         else:
@@ -178,6 +206,13 @@ class Executor:
         for execution_id, attempt in lost:
             if hold_lost := self.holds.get((execution_id, attempt)):
                 hold_lost.end(Fate.STOPPED, self.clock.monotonic())
+
+    def _wait_no_longer(self) -> None:
+        """Let the next attempt begin beside a handler that has ignored its time-out for a whole lease."""
+        now = self.clock.monotonic()
+        for hold in self.holds.values():
+            if hold.deferred_until is not None and hold.deferred_until <= now:
+                self._write_deferred(hold)
 
     def fence(self) -> None:
         """Stop attempts whose lease is gone by this node's own reckoning: a successor may be running."""
@@ -196,17 +231,20 @@ class Executor:
         """
         Let running work finish for `limit` seconds, hand the rest back, and write everything down.
 
-        Handlers that are asked to stop have `grace` seconds for it. What goes on regardless is handed back
-        as well, since the process is about to end; what ignores an earlier order to end is not waited for.
+        Handlers that are asked to stop, and those that another attempt waits for, have `grace` seconds for it.
+        What goes on regardless is handed back as well, since the process is about to end; what else ignores an
+        earlier order to end is not waited for. A drain that was cancelled may be begun again.
         """
         await self._until_decided(limit)
-        asked = [hold for hold in self.holds.values() if hold.end(Fate.HANDED_BACK, self.clock.monotonic())]
-        tasks = [hold.task for hold in asked if hold.task is not None]
-        if tasks:
+        for hold in self.holds.values():
+            hold.end(Fate.HANDED_BACK, self.clock.monotonic())
+        awaited = [hold for hold in self.holds.values() if hold.fate is Fate.HANDED_BACK or hold.deferred is not None]
+        if tasks := [hold.task for hold in awaited if hold.task is not None]:
             await asyncio.wait(tasks, timeout=grace)
-        for hold in asked:
-            if hold.fence in self.holds:
+        for hold in awaited:
+            if hold.fence in self.holds and hold.fate is Fate.HANDED_BACK:
                 self._hand_back(hold)
+            self._write_deferred(hold)
         await self.flush()
         while self.ends.unwritten:
             await self.flush()

@@ -11,6 +11,7 @@ from ..domain.errors import StoreUnavailable
 from ..ports.clock import Clock
 from ..ports.reports import ComponentHealth, Health, HealthStatus
 from ..ports.storage import Storage
+from ..ports.stores import Worker
 from .executor import Executor
 from .loop import Pulse
 from .statistics import queue_state
@@ -18,6 +19,8 @@ from .statistics import queue_state
 LATE_SECONDS: Final = 60.0
 STALE_ROUNDS_SECONDS: Final = 30.0
 STORE_DEADLINE: Final = 5.0
+NEEDED_ROLES: Final = ("timer", "executor", "sweeper")
+"""Without one of each somewhere, jobs are stored and never run."""
 
 _WORST_LAST: Final = (HealthStatus.HEALTHY, HealthStatus.DEGRADED, HealthStatus.UNHEALTHY)
 _HEALTHY: Final = ComponentHealth(status=HealthStatus.HEALTHY)
@@ -55,13 +58,15 @@ class HealthCheck:
             async with asyncio.timeout(STORE_DEADLINE):
                 now = await self.storage.jobs.now()
                 queue = queue_state(await self.storage.executions.queue(None), now)
+                live = [worker for worker in await self.storage.workers.list() if worker.is_live(now)]
         except TimeoutError:
             return _broken_store(f"no answer within {STORE_DEADLINE:.0f} s")
         except StoreUnavailable as error:
             return _broken_store(str(error))
         except Exception as error:  # noqa: BLE001 - a health check that a surprise can end says nothing when it matters
             return _broken_store(f"unexpected {type(error).__name__}")
-        return {"store": _HEALTHY, "queue": _backlog(queue.oldest_due_seconds, queue.oldest_ready_seconds)}
+        backlog = _backlog(queue.oldest_due_seconds, queue.oldest_ready_seconds)
+        return {"store": _HEALTHY, "queue": backlog, "workers": _workers(live)}
 
     def _loop(self, pulse: Pulse) -> ComponentHealth:
         silent = self.clock.monotonic() - pulse.beat_at
@@ -82,6 +87,14 @@ def _broken_store(detail: str) -> Mapping[str, ComponentHealth]:
     return {"store": ComponentHealth(status=HealthStatus.UNHEALTHY, detail=detail)}
 
 
+def _workers(live: Sequence[Worker]) -> ComponentHealth:
+    present = {role for worker in live for role in worker.roles}
+    missing = [role for role in NEEDED_ROLES if role not in present]
+    if not missing:
+        return _HEALTHY
+    return ComponentHealth(status=HealthStatus.DEGRADED, detail=f"no live node has the role {' or '.join(missing)}")
+
+
 def _backlog(oldest_due: float, oldest_ready: float) -> ComponentHealth:
     if oldest_due > LATE_SECONDS:
         detail = f"a job has been due for {oldest_due:.0f} s without being fired"
@@ -95,7 +108,7 @@ def _backlog(oldest_due: float, oldest_ready: float) -> ComponentHealth:
 def _handlers(executor: Executor) -> ComponentHealth:
     if executor.stuck:
         names = sorted({hold.attempt.handler_name for hold in executor.stuck})
-        detail = f"{len(executor.stuck)} handlers go on after they were told to end: {', '.join(names[:10])}"
+        detail = f"{len(executor.stuck)} told to end and still going on: {', '.join(names[:10])}"
         return ComponentHealth(status=HealthStatus.DEGRADED, detail=detail)
     return _HEALTHY
 

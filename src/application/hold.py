@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import Enum
 from threading import Event
 from typing import Final
 from uuid import UUID
 
-from ..domain.attempt import Attempt
+from ..domain.attempt import Attempt, Finish
 
 HEARTBEAT_SECONDS: Final = 10.0
 HEARTBEATS_PER_LEASE: Final = 3
@@ -52,7 +53,8 @@ class Hold:
     One attempt from its claim until its handler is gone and the ledger knows.
 
     `lease_until` and `renewed_at` are monotonic seconds, counted from when the claim or the renewal
-    was sent, so that this node knows its lease to be gone no later than anybody else does.
+    was sent, so that this node knows its lease to be gone no later than anybody else does. `deferred` is an
+    end that is not written while the handler is there.
     """
 
     attempt: Attempt
@@ -64,6 +66,7 @@ class Hold:
     decided: asyncio.Event = field(default_factory=asyncio.Event)
     fate: Fate = Fate.RUNNING
     decided_at: float | None = None
+    deferred: Finish | None = None
 
     @property
     def fence(self) -> tuple[UUID, int]:
@@ -76,9 +79,21 @@ class Hold:
         return self.task is None or self.task.done()
 
     @property
+    def lease(self) -> timedelta:
+        """How long a renewal holds: what the claim said, however the job was changed since."""
+        return timedelta(seconds=self.attempt.lock_timeout_seconds)
+
+    @property
     def lease_until(self) -> float:
         """When the lease is gone unless renewed, in monotonic seconds."""
         return self.renewed_at + self.attempt.lock_timeout_seconds
+
+    @property
+    def deferred_until(self) -> float | None:
+        """When a deferred end is written at the latest, in monotonic seconds: a lease after it was decided."""
+        if self.deferred is None or self.decided_at is None:
+            return None
+        return self.decided_at + self.attempt.lock_timeout_seconds
 
     @property
     def renewal_due(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from threading import Lock
 from typing import Final
@@ -13,7 +14,7 @@ from uuid import UUID
 from ..domain.attempt import Attempt
 from ..domain.json import Json, NotStorable, clean_text
 from ..ports.ledger import Hold, Ledger, LogLine, Progress
-from .outcomes import kept
+from .outcomes import kept, readable
 
 LINES_LIMIT: Final = 2000
 """Log lines kept of one attempt; the last one says that more were dropped."""
@@ -21,15 +22,24 @@ LINES_LIMIT: Final = 2000
 MESSAGE_LIMIT: Final = 8 * 1024
 FIELDS_LIMIT: Final = 8 * 1024
 BATCH: Final = 1000
+QUEUE_LIMIT: Final = 50_000
+"""Log lines that wait on one node for the store; what is said while so many wait is dropped, and counted."""
 
 
 class Journal:
-    """Collects lines and progress from any thread; `flush` writes them."""
+    """
+    Collects lines and progress from any thread; `flush` writes them.
 
-    def __init__(self, now: Callable[[], datetime]) -> None:
+    `queue_limit` bounds the lines that wait: a line that finds no room is dropped, and the log of its attempt
+    says how many were.
+    """
+
+    def __init__(self, now: Callable[[], datetime], *, queue_limit: int = QUEUE_LIMIT) -> None:
+        self.queue_limit = queue_limit
         self._now = now
         self._lock = Lock()
         self._lines: deque[LogLine] = deque()
+        self._dropped: dict[Hold, tuple[LogLine, int]] = {}
         self._progress: dict[Hold, Progress] = {}
 
     def logger_of(self, attempt: Attempt) -> AttemptLogger:
@@ -52,23 +62,32 @@ class Journal:
         return report
 
     def add(self, line: LogLine) -> None:
-        """Take one line."""
+        """Take one line, or count it if there is no room."""
         with self._lock:
-            self._lines.append(line)
+            if len(self._lines) < self.queue_limit:
+                self._lines.append(line)
+                return
+            fence = line.execution_id, line.attempt
+            first, dropped = self._dropped.get(fence, (line, 0))
+            self._dropped[fence] = first, dropped + 1
 
     def now(self) -> datetime:
         """Read the clock that stamps lines."""
         return self._now()
 
     async def flush(self, ledger: Ledger) -> None:
-        """Write all that was collected; what a failing store refuses is kept for the next flush."""
-        while lines := self._take():
-            try:
-                await ledger.append_logs(lines)
-            except BaseException:
-                with self._lock:
-                    self._lines.extendleft(reversed(lines))
-                raise
+        """
+        Write all that was collected by now; what a failing store refuses is kept for the next flush.
+
+        What is said meanwhile waits as well, so that a flush ends however fast handlers talk.
+        """
+        queued = len(self._lines)
+        while queued > 0:
+            lines = self._take(min(BATCH, queued))
+            await self._append(ledger, lines)
+            queued -= len(lines)
+        if losses := self._take_losses():
+            await self._append(ledger, losses)
         with self._lock:
             reports, self._progress = self._progress, {}
         if not reports:
@@ -80,9 +99,23 @@ class Journal:
                 self._progress = {**reports, **self._progress}
             raise
 
-    def _take(self) -> list[LogLine]:
+    async def _append(self, ledger: Ledger, lines: list[LogLine]) -> None:
+        try:
+            await ledger.append_logs(lines)
+        except BaseException:
+            with self._lock:
+                self._lines.extendleft(reversed(lines))
+            raise
+
+    def _take(self, count: int) -> list[LogLine]:
         with self._lock:
-            return [self._lines.popleft() for _ in range(min(BATCH, len(self._lines)))]
+            return [self._lines.popleft() for _ in range(count)]
+
+    def _take_losses(self) -> list[LogLine]:
+        """Put one line in the place of all that an attempt lost since the last time."""
+        with self._lock:
+            dropped, self._dropped = self._dropped, {}
+        return [_loss(first, count) for first, count in dropped.values()]
 
 
 class AttemptLogger:
@@ -133,11 +166,12 @@ class AttemptLogger:
 
 
 def _text(message: object) -> str:
-    try:
-        text = str(message)
-    except Exception as broken:  # noqa: BLE001 - a logger never raises, whatever it is given
-        text = f"a {type(message).__name__} that cannot be written: {type(broken).__name__}"
-    return clean_text(text, limit=MESSAGE_LIMIT)
+    return clean_text(readable(message), limit=MESSAGE_LIMIT)
+
+
+def _loss(first: LogLine, count: int) -> LogLine:
+    message = f"{count} lines were dropped here: more was said on this node than the store could take"
+    return replace(first, level="warning", message=message, fields=None)
 
 
 def _fields(fields: dict[str, Json]) -> Json:

@@ -89,5 +89,6 @@ class Loop:
 
 
 def _reason(error: Exception) -> str:
-    """Say what callers may read: a driver's message may tell more than they should know, so only the log has it."""
-    return str(error) if isinstance(error, TocsinError) else f"unexpected {type(error).__name__}; the log says more"
+    """Say what callers may read: a driver's words, which even our own errors repeat, are only for the log."""
+    kind = error.code if isinstance(error, TocsinError) else f"unexpected {type(error).__name__}"
+    return f"{kind}; the log says more"

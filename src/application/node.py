@@ -18,7 +18,7 @@ from ..ports.telemetry import Telemetry
 from .executor import CAPACITY, Executor, Fence, Finisher, Heartbeat
 from .loop import Agent, Loop, Pulse
 from .planning import Planning
-from .retention import Retention
+from .retention import INTERVAL_SECONDS, Retention
 from .sweeper import Sweeper
 from .timer import Timer
 
@@ -84,12 +84,17 @@ class Limits:
 
 @dataclass(slots=True, kw_only=True)
 class Node:
-    """Runs the loops of its roles between `start` and `stop`."""
+    """
+    Runs the loops of its roles between `start` and `stop`, each begun again should its task end before.
+
+    A handler can cancel every task of its event loop, so that a loop's end says nothing about the loop.
+    """
 
     identity: Identity
     parts: Parts
     limits: Limits = Limits()
     executor: Executor | None = field(default=None, init=False)
+    live: bool = field(default=False, init=False)
     draining: bool = field(default=False, init=False)
     _loops: dict[str, Loop] = field(default_factory=dict, init=False)
     _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict, init=False)
@@ -115,10 +120,11 @@ class Node:
                 dispatcher=parts.dispatcher,
                 clock=parts.clock,
                 telemetry=parts.telemetry,
+                capabilities=parts.handlers.capabilities if self.executor else frozenset,
                 grace=self.limits.dispatch_grace,
             )
             self._add("sweeper", sweeper, cap=wake)
-            self._add("retention", parts.retention, cap=3600.0)
+            self._add("retention", parts.retention, cap=INTERVAL_SECONDS)
         if roles - {Role.API}:
             self._add("registration", Registration(self), cap=BEAT_SECONDS)
 
@@ -159,17 +165,28 @@ class Node:
         self._started_at = self.parts.clock.now()
         if self._loops:
             await self.register("live")
-        for name, loop in self._loops.items():
-            self._tasks[name] = asyncio.create_task(loop.run(), name=f"tocsin {name}")
+        for name in self._loops:
+            self._run(name)
+        self.live = True
         self.parts.telemetry.info("node.started", worker_id=self.identity.worker_id, loops=sorted(self._loops))
+
+    def _run(self, name: str) -> None:
+        self._tasks[name] = task = asyncio.create_task(self._loops[name].run(), name=f"tocsin {name}")
+        task.add_done_callback(lambda ended: self._run_again(name, ended))
+
+    def _run_again(self, name: str, ended: asyncio.Task[None]) -> None:
+        reason = "cancelled" if ended.cancelled() else type(ended.exception()).__name__
+        if self._tasks.get(name) is ended:
+            self.parts.telemetry.error("loop.ended", loop=name, reason=reason)
+            self._run(name)
 
     async def stop(self) -> None:
         """
         Fire and claim nothing more, let running work finish up to the drain limit, hand the rest back.
 
-        Leases are kept and ends are written all the while.
+        Leases are kept and ends are written all the while. A stop that was cancelled may be begun again.
         """
-        self.draining = True
+        self.live, self.draining = False, True
         await self._end(["timer", "sweeper", "retention", "registration", "executor"])
         if self._started_at is not None and self._loops:
             await self._register_if_possible("draining")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
+from collections.abc import Callable
 from typing import Final
 
 from ..domain.attempt import Outcome
@@ -20,7 +21,7 @@ async def call(handler: Handler, context: HandlerContext) -> object:
     try:
         return await handler(context)
     except SystemExit as error:
-        raise HandlerFailed(f"the handler asked the process to exit with {error.code!r}") from error
+        raise HandlerFailed(f"the handler asked the process to exit with {readable(error.code, repr)}") from error
     except KeyboardInterrupt as error:
         raise HandlerFailed("the handler raised KeyboardInterrupt") from error
 
@@ -51,21 +52,27 @@ def kept(value: object, *, limit: int) -> Json:
         return storable(value, limit=limit)
     except NotStorable:
         raise
-    except Exception as broken:  # Reading a value runs the handler's code, and its threads may change it meanwhile.
+    except BaseException as broken:
+        # Reading a value runs the handler's code, which may even ask to exit, and its threads may change it meanwhile.
         raise NotStorable(f"a {type(value).__name__} cannot be read: {type(broken).__name__}") from broken
 
 
+def readable(value: object, read: Callable[[object], str] = str) -> str:
+    """Word a handler's value, or say that it cannot be: `read` runs the handler's code, which may do anything."""
+    try:
+        # A subclass of str would bring its code along.
+        return "".join(read(value))
+    except BaseException as broken:  # noqa: BLE001 - code of a handler that asks to exit must not be heard here
+        return f"a {type(value).__name__} that cannot be written: {type(broken).__name__}"
+
+
 def failure(error: BaseException, duration_ms: int) -> Outcome:
-    """Describe an exception within the bounds of the ledger."""
-    kind = error.code if isinstance(error, TocsinError) else type(error).__name__
-    return Outcome(
-        status=ExecutionStatus.FAILED,
-        duration_ms=duration_ms,
-        result=_kept_result(error),
-        error=clean_text(_message(error)),
-        error_type=clean_text(str(kind), limit=255),
-        error_stack=clean_text(_stack(error)),
-    )
+    """Describe an exception within the bounds of the ledger, whatever its own code does while it is read."""
+    try:
+        return _described(error, duration_ms)
+    except BaseException as broken:  # noqa: BLE001 - as `readable`
+        message = f"{type(error).__name__}, which cannot be read: {type(broken).__name__}"
+        return _failure(clean_text(message), "ERROR_NOT_READABLE", duration_ms)
 
 
 def timeout(timeout_ms: int, duration_ms: int) -> Outcome:
@@ -78,14 +85,26 @@ def timeout(timeout_ms: int, duration_ms: int) -> Outcome:
     )
 
 
+def _described(error: BaseException, duration_ms: int) -> Outcome:
+    kind = error.code if isinstance(error, TocsinError) else type(error).__name__
+    return Outcome(
+        status=ExecutionStatus.FAILED,
+        duration_ms=duration_ms,
+        result=_kept_result(error),
+        error=clean_text(_message(error)),
+        error_type=clean_text(readable(kind), limit=255),
+        error_stack=clean_text(_stack(error)),
+    )
+
+
 def _failure(error: str, error_type: str, duration_ms: int) -> Outcome:
     return Outcome(status=ExecutionStatus.FAILED, duration_ms=duration_ms, error=error, error_type=error_type)
 
 
 def _message(error: BaseException) -> str:
     try:
-        return str(error) or type(error).__name__
-    except Exception as broken:  # noqa: BLE001 - an exception's own __str__ is the handler's code too
+        return "".join(str(error)) or type(error).__name__
+    except BaseException as broken:  # noqa: BLE001 - an exception's own __str__ is the handler's code too
         return f"{type(error).__name__}, whose message cannot be read: {type(broken).__name__}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Unpack
@@ -12,7 +13,7 @@ from ..domain import lifecycle
 from ..domain.definition import TENANT_BOUNDS, amended, check_text, kept_document, validate
 from ..domain.errors import Conflict, ExecutionNotFound, HandlerNotFound, InvalidJob, InvalidTransition, JobNotFound
 from ..domain.execution import ExecutionStatus, JobExecution
-from ..domain.job import DEFAULT_TENANT, HandlerType, JobDefinition, JobType, ScheduledJob
+from ..domain.job import DEFAULT_TENANT, HandlerType, JobDefinition, JobStatus, JobType, ScheduledJob
 from ..domain.json import Json
 from ..domain.lifecycle import ManualRun, Moment
 from ..domain.plan import Plan
@@ -78,29 +79,31 @@ class Scheduler:
         """Store a job (`IScheduler.schedule`)."""
         definition = validate(definition)
         await self._check_handler(definition, allow_unknown=allow_unknown_handler)
+        if on_conflict is OnConflict.ERROR:
+            return await self._add(definition, enabled=enabled)
         while True:
-            moment = self.planning.moment(await self.storage.jobs.now(), self.actor)
-            job = lifecycle.create(definition, moment, tenant_id=self.tenant_id, paused=not enabled)
-            try:
-                added = await self.storage.jobs.add(job)
-            except Conflict as conflict:
-                if on_conflict is OnConflict.ERROR or not isinstance(conflict.existing_id, UUID):
-                    raise
-                existing = await self._existing(conflict.existing_id, definition, on_conflict)
+            # Whoever has the key may go, or come, between two steps: then the steps are taken again.
+            with suppress(Conflict, JobNotFound, InvalidTransition):
+                existing = await self._holder_of_key(definition)
                 if existing is None:
-                    continue
-                return existing
-            self.wakers.timer()
-            return added
+                    return await self._add(definition, enabled=enabled)
+                if on_conflict is OnConflict.KEEP:
+                    return existing
+                return await self._change(existing.id, lambda job, moment: lifecycle.redefine(job, definition, moment))
 
-    async def _existing(self, job_id: UUID, definition: JobDefinition, on_conflict: OnConflict) -> ScheduledJob | None:
-        """Keep or replace the job that has the key; None if it has just gone, so that the key is free."""
-        try:
-            if on_conflict is OnConflict.KEEP:
-                return await self.get_job(job_id)
-            return await self._change(job_id, lambda job, moment: lifecycle.update(job, definition, moment))
-        except (JobNotFound, InvalidTransition):
+    async def _add(self, definition: JobDefinition, *, enabled: bool) -> ScheduledJob:
+        moment = self.planning.moment(await self.storage.jobs.now(), self.actor)
+        job = lifecycle.create(definition, moment, tenant_id=self.tenant_id, paused=not enabled)
+        added = await self.storage.jobs.add(job)
+        self.wakers.timer()
+        return added
+
+    async def _holder_of_key(self, definition: JobDefinition) -> ScheduledJob | None:
+        if definition.key is None:
             return None
+        holding = tuple(status for status in JobStatus if status is not JobStatus.CANCELLED)
+        query = JobFilter(key=(definition.key,), handler_name=(definition.handler_name,), status=holding, limit=1)
+        return next(iter((await self.storage.jobs.list(self.tenant_id, query)).items), None)
 
     async def schedule_once(
         self, name: str, *, execute_at: datetime, handler_name: str, **options: Unpack[JobOptions]

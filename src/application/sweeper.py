@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import Final
+from datetime import datetime, timedelta
+from typing import Final, Generic, TypeVar
 from uuid import UUID
 
 from ..domain.attempt import lose
 from ..domain.execution import ExecutionStatus
 from ..ports.clock import Clock
-from ..ports.dispatcher import Dispatcher
-from ..ports.ledger import Lease, Ledger
+from ..ports.dispatcher import Dispatch, Dispatcher
+from ..ports.ledger import Lease, Ledger, Sighting
 from ..ports.stores import WORKER_SILENCE, WorkerStore
 from ..ports.telemetry import Telemetry
 from .hold import HEARTBEAT_SECONDS, HEARTBEATS_PER_LEASE
 
+T = TypeVar("T")
+
 BATCH: Final = 500
-DISPATCH_GRACE: Final = timedelta(seconds=10)
+PAGES: Final = 10
 RENEWAL_MARGIN: Final = 2.0
+
+
+@dataclass(slots=True)
+class Suspicions(Generic[T]):
+    """What looks dead by the wall clock, and since when by this node's monotonic clock."""
+
+    _since: dict[T, float] = field(default_factory=dict)
+
+    def confirmed(self, patience: Mapping[T, float], now: float) -> set[T]:
+        """Of what looks dead now, answer what has for longer than its patience, in seconds; forget all else."""
+        self._since = {suspect: self._since.get(suspect, now) for suspect in patience}
+        return {suspect for suspect, since in self._since.items() if now - since > patience[suspect]}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -28,8 +42,11 @@ class Sweeper:
     """
     Repairs, safely on every node at once.
 
-    A lease counts as expired only when seen expired and unchanged twice, more than a heartbeat apart by
-    this node's monotonic clock: so a jump of the wall clock ends no live attempt.
+    A lease counts as expired, and a worker as silent, only when seen so and unchanged twice, more than a heartbeat
+    apart by this node's monotonic clock: so a jump of the wall clock ends no live attempt and buries no live worker.
+
+    `capabilities` lists what this node can run: only such dispatches does it repeat, the others are left to nodes
+    that can. `grace` is how long a dispatch may stay unclaimed before somebody asks whether it got lost.
     """
 
     ledger: Ledger
@@ -37,9 +54,12 @@ class Sweeper:
     dispatcher: Dispatcher
     clock: Clock
     telemetry: Telemetry
-    grace: timedelta = DISPATCH_GRACE
-    _suspects: dict[tuple[UUID, int, float], float] = field(default_factory=dict, init=False)
-    _is_behind: bool = field(default=False, init=False)
+    capabilities: Callable[[], Collection[str]]
+    grace: timedelta
+    batch: int = BATCH
+    _leases: Suspicions[tuple[UUID, int, float]] = field(default_factory=Suspicions, init=False)
+    _silent: Suspicions[tuple[str, datetime]] = field(default_factory=Suspicions, init=False)
+    _looked_through: Sighting | None = field(default=None, init=False)
 
     async def run_once(self) -> float | None:
         """
@@ -47,36 +67,51 @@ class Sweeper:
 
         A step that fails keeps no other from its work; the first error is raised at the end.
         """
-        self._is_behind = False
-        steps = (self._repeat_lost, self._recover, self._bury)
-        failures = [failure for step in steps if (failure := await _failure_of(step)) is not None]
-        next_ready = await self._dispatch_ready()
-        if failures:
-            raise failures[0]
-        return 0.0 if self._is_behind else next_ready
+        steps = (self._repeat_lost, self._recover, self._bury, self._dispatch_ready)
+        outcomes = [await _outcome_of(step) for step in steps]
+        for outcome in outcomes:
+            if isinstance(outcome, Exception):
+                raise outcome
+        return min((outcome for outcome in outcomes if isinstance(outcome, float)), default=None)
 
     async def _dispatch_ready(self) -> float | None:
-        ready = await self.ledger.ready(limit=BATCH)
+        ready = await self.ledger.ready(limit=self.batch)
         if ready.dispatches:
             await self.dispatcher.dispatch(ready.dispatches)
-        if len(ready.dispatches) == BATCH:
+        if len(ready.dispatches) == self.batch:
             return 0.0
         return None if ready.next_available_at is None else (ready.next_available_at - ready.now).total_seconds()
 
-    async def _repeat_lost(self) -> None:
-        seen = await self.ledger.undelivered(grace=self.grace, limit=BATCH)
-        if not seen:
-            return
+    async def _repeat_lost(self) -> float | None:
+        """Look through a bounded part of what is unclaimed, where the last sweep left off; 0 if that was worth it."""
+        if not (capabilities := self.capabilities()):
+            return None
+        repeated = 0
+        for _ in range(PAGES):
+            seen = await self.ledger.undelivered(
+                capabilities=capabilities, grace=self.grace, limit=self.batch, after=self._looked_through
+            )
+            repeated += await self._repeat(seen)
+            if len(seen) < self.batch:
+                self._looked_through = None
+                return None
+            last, at = seen[-1]
+            self._looked_through = last.execution_id, at
+        return 0.0 if repeated else None
+
+    async def _repeat(self, seen: Sequence[tuple[Dispatch, datetime]]) -> int:
         lost = {item.execution_id for item in await self.dispatcher.lost([item for item, _ in seen])}
+        if not lost:
+            return 0
         losses = [(item.execution_id, at) for item, at in seen if item.execution_id in lost]
         taken = await self.ledger.redispatch(losses)
-        self._is_behind = len(taken) == BATCH
         if taken:
             self.telemetry.warning("dispatch.repeated", executions=len(taken))
             await self.dispatcher.dispatch(taken)
+        return len(taken)
 
     async def _recover(self) -> None:
-        expired = self._confirmed(await self.ledger.expired(limit=BATCH))
+        expired = self._confirmed(await self.ledger.expired(limit=self.batch))
         if not expired:
             return
         running = [lease for lease in expired if lease.status is ExecutionStatus.RUNNING]
@@ -91,22 +126,24 @@ class Sweeper:
 
     def _confirmed(self, expired: Sequence[Lease]) -> list[Lease]:
         """Keep the leases that have stood expired and unchanged for longer than their holder's heartbeat."""
-        now = self.clock.monotonic()
-        first_seen = {_suspicion(lease): self._suspects.get(_suspicion(lease), now) for lease in expired}
-        self._suspects = first_seen
-        return [lease for lease in expired if now - first_seen[_suspicion(lease)] > _patience(lease)]
+        patience = {_suspicion(lease): _patience(lease) for lease in expired}
+        confirmed = self._leases.confirmed(patience, self.clock.monotonic())
+        return [lease for lease in expired if _suspicion(lease) in confirmed]
 
     async def _bury(self) -> None:
-        for worker in await self.workers.bury(silent_for=WORKER_SILENCE):
+        since = self.clock.now() - WORKER_SILENCE
+        silent = [worker for worker in await self.workers.list() if worker.heartbeat_at < since]
+        patience = {(worker.id, worker.heartbeat_at): HEARTBEAT_SECONDS + RENEWAL_MARGIN for worker in silent}
+        seen = self._silent.confirmed(patience, self.clock.monotonic())
+        for worker in await self.workers.bury(seen=seen, silent_for=WORKER_SILENCE):
             self.telemetry.warning("worker.dead", worker_id=worker.id, heartbeat_at=worker.heartbeat_at.isoformat())
 
 
-async def _failure_of(step: Callable[[], Awaitable[None]]) -> Exception | None:
+async def _outcome_of(step: Callable[[], Awaitable[float | None]]) -> float | Exception | None:
     try:
-        await step()
+        return await step()
     except Exception as error:  # noqa: BLE001 - handed to the loop once the other steps had their turn
         return error
-    return None
 
 
 def _fence(lease: Lease) -> tuple[UUID, int]:

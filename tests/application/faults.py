@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TypeVar
 from uuid import UUID
@@ -52,8 +52,8 @@ class FaultyLedger:
     async def claim(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:
         return await self._call("claim", lambda: self._inner.claim(ids, worker_id=worker_id))
 
-    async def renew(self, holds: Sequence[Hold], *, worker_id: str) -> Sequence[Hold]:
-        return await self._call("renew", lambda: self._inner.renew(holds, worker_id=worker_id))
+    async def renew(self, leases: Mapping[Hold, timedelta], *, worker_id: str) -> Sequence[Hold]:
+        return await self._call("renew", lambda: self._inner.renew(leases, worker_id=worker_id))
 
     async def stopped(self, holds: Sequence[Hold]) -> Sequence[Hold]:
         return await self._call("stopped", lambda: self._inner.stopped(holds))
@@ -70,8 +70,13 @@ class FaultyLedger:
     async def ready(self, *, limit: int) -> Ready:
         return await self._call("ready", lambda: self._inner.ready(limit=limit))
 
-    async def undelivered(self, *, grace: timedelta, limit: int) -> Sequence[tuple[Dispatch, datetime]]:
-        return await self._call("undelivered", lambda: self._inner.undelivered(grace=grace, limit=limit))
+    async def undelivered(
+        self, *, capabilities: Collection[str], grace: timedelta, limit: int, after: tuple[UUID, datetime] | None = None
+    ) -> Sequence[tuple[Dispatch, datetime]]:
+        def call() -> Awaitable[Sequence[tuple[Dispatch, datetime]]]:
+            return self._inner.undelivered(capabilities=capabilities, grace=grace, limit=limit, after=after)
+
+        return await self._call("undelivered", call)
 
     async def redispatch(self, seen: Sequence[tuple[UUID, datetime]]) -> Sequence[Dispatch]:
         return await self._call("redispatch", lambda: self._inner.redispatch(seen))

@@ -102,6 +102,7 @@ class Rig:
             dispatcher=self.pipe,
             clock=self.clock,
             telemetry=self.notes,
+            capabilities=self.handlers.capabilities,
             grace=GRACE,
         )
 

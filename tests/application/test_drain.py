@@ -146,3 +146,33 @@ async def test_a_store_that_is_gone_is_told_to_whoever_drains(rig: Rig) -> None:
         await rig.executor.drain(limit=0, grace=LONG)
 
     assert rig.executor.ends.unwritten == 1
+
+
+async def test_a_time_out_that_another_attempt_follows_is_written_though_its_handler_stays(rig: Rig) -> None:
+    let_go = Event()
+    execution_id = await rig.start(let_go.wait, timeout_ms=1, max_retries=1)
+
+    await rig.executor.drain(limit=LONG, grace=0)
+
+    row = await rig.execution(execution_id)
+    assert (row.status, row.failures) == (ExecutionStatus.PENDING, 1)
+    assert [past.outcome for past in row.past_attempts] == ["timeout"]
+    let_go.set()
+    await rig.handlers_end()
+
+
+async def test_a_drain_that_was_cancelled_hands_back_when_it_is_begun_again(rig: Rig) -> None:
+    let_go = Event()
+    execution_id = await rig.start(let_go.wait, max_retries=0)
+    draining = asyncio.create_task(rig.executor.drain(limit=0, grace=LONG))
+    [hold] = rig.executor.holds.values()
+    await hold.decided.wait()
+    draining.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await draining
+
+    await rig.executor.drain(limit=0, grace=0)
+
+    await handed_back(rig, execution_id)
+    let_go.set()
+    await rig.handlers_end()

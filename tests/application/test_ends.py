@@ -181,3 +181,39 @@ async def test_an_end_rings_the_bell_of_whoever_writes_it(rig: Rig) -> None:
     await ended(rig, 1)
 
     assert await rig.executor.finished.wait(0) is True
+
+
+async def test_what_has_ended_is_renewed_until_it_is_written_so_that_no_sweeper_takes_it_for_lost(rig: Rig) -> None:
+    [execution_id] = await ended(rig, 1)
+    rig.ledger.down = {"finish", "append_logs"}
+    for _ in range(200):
+        rig.clock.advance(1)
+        await rig.executor.heartbeat()
+        await rig.sweeper.run_once()
+    rig.ledger.down = set()
+
+    await rig.executor.flush()
+
+    row = await rig.execution(execution_id)
+    assert (row.status, row.attempt, row.failures) == (ExecutionStatus.SUCCESS, 1, 0)
+    assert rig.notes.of("lease.expired") == []
+
+
+async def test_what_has_ended_fills_its_place_until_it_is_written(rig: Rig) -> None:
+    job = await rig.a_job(lambda: None, concurrency=3)
+    ids = [await rig.trigger(job) for _ in range(3)]
+    rig.executor.capacity = 2
+    rig.ledger.down = {"finish"}
+    for _ in range(3):
+        await rig.take()
+        await rig.handlers_end()
+        with pytest.raises(StoreUnavailable):
+            await rig.executor.flush()
+    assert rig.executor.running == 0
+    assert [(await rig.execution(execution_id)).attempt for execution_id in ids] == [1, 1, 0]
+
+    rig.ledger.down = set()
+    await rig.executor.flush()
+    await rig.work()
+
+    assert await statuses(rig, ids) == [ExecutionStatus.SUCCESS] * 3

@@ -12,7 +12,7 @@ import pytest
 
 from tests.application.rig import Rig
 from tests.makers import START, decided
-from tocsin.domain.errors import HandlerFailed, TocsinError
+from tocsin.domain.errors import HandlerFailed, StoreUnavailable, TocsinError
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.domain.job import Backoff
 from tocsin.domain.json import ERROR_LIMIT
@@ -107,6 +107,13 @@ class Unreadable(Exception):
     __hash__ = Exception.__hash__
 
 
+class Leaving(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(4)
+
+    __repr__ = __str__
+
+
 class Numbered(TocsinError):
     code: ClassVar[Any] = 7
 
@@ -143,12 +150,25 @@ def interrupt() -> None:
         (lambda: fail(ValueError("nul \0, \ud800")), "ValueError", "nul \ufffd, \ufffd"),
         (lambda: fail(HandlerFailed("503", {"status": 503})), "HANDLER_FAILED", "503"),
         (lambda: fail(Unreadable()), "Unreadable", "Unreadable, whose message cannot be read: ValueError"),
+        (lambda: fail(Leaving()), "Leaving", "Leaving, whose message cannot be read: SystemExit"),
         (lambda: fail(Numbered("seven")), "7", "seven"),
         (lambda: fail(ExceptionGroup("two", [ValueError("a"), KeyError("b")])), "ExceptionGroup", "two"),
         (stop, "HANDLER_FAILED", "3"),
         (interrupt, "HANDLER_FAILED", "KeyboardInterrupt"),
     ],
-    ids=["plain", "1 MB", "silent", "nul", "own", "unreadable", "odd code", "group", "exit", "interrupt"],
+    ids=[
+        "plain",
+        "1 MB",
+        "silent",
+        "nul",
+        "own",
+        "unreadable",
+        "exit when read",
+        "odd code",
+        "group",
+        "exit",
+        "interrupt",
+    ],
 )
 async def test_whatever_a_handler_raises_fails_its_execution_within_the_bounds(
     rig: Rig, step: Callable[[], None], error_type: str, says: str, where: str
@@ -358,3 +378,27 @@ async def test_a_claim_that_was_answered_after_its_lease_starts_nothing(rig: Rig
 
     assert (runs, rig.executor.running) == ([], 0)
     assert rig.notes.of("execution.fenced") == [{"execution_id": str(execution_id), "attempt": 1}]
+
+
+async def test_what_could_not_be_claimed_is_claimed_as_soon_as_the_store_is_back(rig: Rig) -> None:
+    execution_id = await rig.trigger(await rig.a_job(lambda: "done"))
+    rig.ledger.down = {"claim"}
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable):
+            await rig.executor.run_once()
+    rig.ledger.down = set()
+
+    await rig.work()
+
+    assert (await rig.execution(execution_id)).status is ExecutionStatus.SUCCESS
+    assert rig.ledger.calls["claim"] == 3
+
+
+async def test_a_batch_that_neither_the_store_nor_the_pipe_takes_is_told_as_the_stores_failure(rig: Rig) -> None:
+    await rig.trigger(await rig.a_job(lambda: "done"))
+    rig.ledger.down, rig.pipe.down = {"claim"}, {"dispatch"}
+
+    with pytest.raises(StoreUnavailable):
+        await rig.executor.run_once()
+
+    assert [fields["executions"] for fields in rig.notes.of("dispatch.failed")] == [1]

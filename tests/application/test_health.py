@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from tests.application.rig import Rig
-from tests.makers import a_job
+from tests.makers import a_job, a_worker
 from tocsin.application.health import LATE_SECONDS, STALE_ROUNDS_SECONDS, worst
 from tocsin.application.loop import Pulse
 from tocsin.domain.errors import StoreUnavailable
@@ -38,6 +38,20 @@ def break_store(rig: Rig, error: Exception) -> None:
     rig.health.storage = replace(rig.storage, executions=broken)  # type: ignore[arg-type]
 
 
+@pytest.fixture(autouse=True)
+async def _a_live_worker(rig: Rig) -> None:
+    await rig.storage.workers.beat(a_worker())
+
+
+async def test_nobody_to_fire_or_run_degrades_the_node(rig: Rig) -> None:
+    await rig.storage.workers.beat(a_worker(roles=("executor",)))
+
+    health = await rig.health()
+
+    assert health.issues == ["workers: no live node has the role timer or sweeper"]
+    assert health.status is HealthStatus.DEGRADED
+
+
 async def test_a_node_with_nothing_wrong_is_healthy(rig: Rig) -> None:
     rig.health.pulses = [Pulse("timer", 0.0)]
     rig.clock.advance(STALE_ROUNDS_SECONDS)
@@ -45,7 +59,7 @@ async def test_a_node_with_nothing_wrong_is_healthy(rig: Rig) -> None:
     health = await rig.health()
 
     assert (health.status, health.issues) == (HealthStatus.HEALTHY, [])
-    assert sorted(health.components) == ["handlers", "queue", "store", "timer"]
+    assert sorted(health.components) == ["handlers", "queue", "store", "timer", "workers"]
     assert (health.timestamp, health.uptime_seconds) == (rig.clock.now(), STALE_ROUNDS_SECONDS)
 
 
@@ -89,6 +103,7 @@ async def test_a_loop_that_completes_no_round_makes_the_node_unhealthy(rig: Rig)
 async def test_a_job_that_nobody_fires_degrades_the_node(rig: Rig) -> None:
     await rig.storage.jobs.add(a_job(schedule="every 1m"))
     rig.clock.advance(60 + LATE_SECONDS)
+    await rig.storage.workers.beat(a_worker())
     assert (await rig.health()).status is HealthStatus.HEALTHY
 
     rig.clock.advance(1)
@@ -99,6 +114,7 @@ async def test_a_job_that_nobody_fires_degrades_the_node(rig: Rig) -> None:
 async def test_an_execution_that_nobody_starts_degrades_the_node(rig: Rig) -> None:
     await rig.trigger(await rig.a_job(lambda: None))
     rig.clock.advance(LATE_SECONDS + 1)
+    await rig.storage.workers.beat(a_worker())
 
     assert (await rig.health()).issues == ["queue: an execution has been ready for 61 s without being started"]
 

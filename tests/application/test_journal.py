@@ -22,6 +22,11 @@ class Mute:
         raise RuntimeError("no words")
 
 
+class Leaving:
+    def __str__(self) -> str:
+        raise SystemExit(4)
+
+
 async def held(rig: Rig) -> tuple[UUID, HandlerContext]:
     """Start a handler that stays; answer its execution and what it was given."""
     given: list[HandlerContext] = []
@@ -82,13 +87,19 @@ async def test_fields_that_cannot_be_kept_are_dropped_and_the_line_says_why(rig:
 
 async def test_a_logger_never_raises_and_keeps_its_bounds(rig: Rig) -> None:
     execution_id, context = await held(rig)
-    for message in ("x" * 100_000, "nul \0", "\ud800", cast("str", Mute()), cast("str", 5)):
+    for message in ("x" * 100_000, "nul \0", "\ud800", cast("str", Mute()), cast("str", Leaving()), cast("str", 5)):
         context.logger.info(message)
     await rig.executor.flush()
 
     messages = [line.message for line in await rig.logs(execution_id)]
     assert len(messages[0].encode()) <= MESSAGE_LIMIT
-    assert messages[1:] == ["nul \ufffd", "\ufffd", "a Mute that cannot be written: RuntimeError", "5"]
+    assert messages[1:] == [
+        "nul \ufffd",
+        "\ufffd",
+        "a Mute that cannot be written: RuntimeError",
+        "a Leaving that cannot be written: SystemExit",
+        "5",
+    ]
 
 
 async def test_threads_that_log_at_once_lose_no_line_and_share_no_number(rig: Rig) -> None:
@@ -198,3 +209,39 @@ async def test_a_line_said_just_before_the_end_is_there_when_the_end_is(rig: Rig
 
     assert (await rig.execution(execution_id)).status is ExecutionStatus.SUCCESS
     assert [line.message for line in await rig.logs(execution_id)] == ["bye"]
+
+
+async def test_a_flush_ends_though_handlers_talk_all_the_while(rig: Rig) -> None:
+    execution_id, context = await held(rig)
+
+    async def talk() -> None:
+        context.logger.info("and on")
+        rig.ledger.during["append_logs"] = talk
+
+    context.logger.info("on")
+    await talk()
+    await rig.executor.flush()
+
+    assert [line.message for line in await rig.logs(execution_id)] == ["on", "and on"]
+    assert rig.ledger.calls["append_logs"] == 1
+
+
+async def test_lines_that_find_no_room_are_dropped_and_counted_where_they_are_missing(rig: Rig) -> None:
+    talkative, first = await held(rig)
+    modest, second = await held(rig)
+    rig.executor.journal.queue_limit = 3
+    for number in range(1, 6):
+        first.logger.info(str(number))
+    second.logger.error("lost as well")
+    rig.ledger.down = {"append_logs"}
+    with pytest.raises(StoreUnavailable):
+        await rig.executor.flush()
+    rig.ledger.down = set()
+    await rig.executor.flush()
+    first.logger.info("6")
+    await rig.executor.flush()
+
+    lost = "lines were dropped here: more was said on this node than the store could take"
+    told = [(line.level, line.message) for line in await rig.logs(talkative)]
+    assert told == [("info", "1"), ("info", "2"), ("info", "3"), ("warning", f"2 {lost}"), ("info", "6")]
+    assert [(line.level, line.message) for line in await rig.logs(modest)] == [("warning", f"1 {lost}")]

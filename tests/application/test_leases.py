@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import replace
 from threading import Event
 
 import pytest
 
 from tests.application.rig import Rig
+from tests.makers import decided
 from tocsin.domain.errors import StoreUnavailable
 from tocsin.domain.execution import ExecutionStatus
+from tocsin.domain.lifecycle import update
 from tocsin.ports.handlers import HandlerContext
 
 
@@ -228,3 +231,17 @@ async def test_an_attempt_that_another_node_took_over_is_stopped(rig: Rig) -> No
 
     assert rig.executor.running == 0
     assert ((await rig.execution(execution_id)).status, successor.running) == (ExecutionStatus.RUNNING, 1)
+
+
+async def test_a_lease_is_renewed_for_what_its_node_reckons_with_though_the_job_says_less_by_now(rig: Rig) -> None:
+    execution_id = await rig.start(for_ever, lock_timeout_seconds=7200)
+    job = await rig.scheduler.get_job((await rig.execution(execution_id)).job_id)
+    shorter = replace(job.definition, lock_timeout_seconds=30)
+    await rig.storage.jobs.change(job.tenant_id, job.id, decided(update, shorter))
+    await beats(rig, 11)
+
+    [hold] = rig.executor.holds.values()
+    row = await rig.execution(execution_id)
+    assert row.lease_expires_at is not None
+    lasts = (row.lease_expires_at - rig.clock.now()).total_seconds()
+    assert lasts == hold.lease_until - rig.clock.monotonic() == 7199

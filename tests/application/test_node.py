@@ -207,3 +207,39 @@ async def test_only_loops_that_must_go_round_often_have_a_pulse_to_watch(rig: Ri
         "sweeper",
         "timer",
     ]
+
+
+async def test_loops_that_a_handler_cancels_go_on(rig: Rig) -> None:
+    cancelled, ran = asyncio.Event(), asyncio.Event()
+
+    async def cancel_everything() -> None:
+        for task in asyncio.all_tasks():
+            if task.get_name().startswith("tocsin "):
+                task.cancel()
+        cancelled.set()
+
+    async def work() -> None:
+        ran.set()
+
+    hostile, sound = await rig.a_job(cancel_everything, max_retries=0), await rig.a_job(work)
+    node, _ = a_node(rig)
+    first = await rig.trigger(hostile)
+    await node.start()
+    await cancelled.wait()
+    second = await rig.trigger(sound)
+    await ran.wait()
+    await node.stop()
+
+    assert {fields["loop"] for fields in rig.notes.of("loop.ended")} >= {"timer", "executor", "heartbeat", "finisher"}
+    assert {fields["reason"] for fields in rig.notes.of("loop.ended")} == {"cancelled"}
+    assert [(await rig.execution(each)).status for each in (first, second)] == [ExecutionStatus.SUCCESS] * 2
+
+
+async def test_a_node_is_live_between_its_start_and_its_stop(rig: Rig) -> None:
+    node, _ = a_node(rig)
+    told = [node.live]
+    await node.start()
+    told.append(node.live)
+    await node.stop()
+
+    assert [*told, node.live] == [False, True, False]

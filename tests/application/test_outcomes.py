@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import sys
+from typing import NoReturn, cast
+
 import pytest
 
-from tocsin.application.outcomes import STACK_FRAMES, failure, kept
+from tocsin.application.outcomes import STACK_FRAMES, call, failure, kept
+from tocsin.domain.errors import HandlerFailed
 from tocsin.domain.json import ERROR_LIMIT, NotStorable
+from tocsin.ports.handlers import HandlerContext
 
 ADDRESS = "https://example.com/?token=s3cret"
 
@@ -96,3 +101,46 @@ def test_a_value_is_kept_up_to_its_limit() -> None:
     assert kept("x" * 8, limit=10) == "x" * 8
     with pytest.raises(NotStorable, match="10 bytes"):
         kept("x" * 9, limit=10)
+
+
+class Leaving:
+    def __str__(self) -> str:
+        raise SystemExit(4)
+
+    __repr__ = __str__
+
+
+class Trap(HandlerFailed):
+    @property
+    def result(self) -> object:
+        sys.exit(5)
+
+    @result.setter
+    def result(self, value: object) -> None:
+        pass
+
+
+def test_an_error_whose_own_code_asks_to_exit_is_described_all_the_same() -> None:
+    outcome = failure(Trap("bad"), 12)
+
+    assert (outcome.error_type, outcome.error) == ("ERROR_NOT_READABLE", "Trap, which cannot be read: SystemExit")
+    assert outcome.duration_ms == 12
+
+
+def test_a_value_whose_own_code_asks_to_exit_cannot_be_kept() -> None:
+    class Snare(dict[str, int]):
+        def items(self) -> NoReturn:
+            sys.exit(6)
+
+        __iter__ = items
+
+    with pytest.raises(NotStorable, match="SystemExit"):
+        kept(Snare(a=1), limit=10)
+
+
+async def test_an_exit_with_a_code_that_asks_to_exit_is_a_failure_like_any_other() -> None:
+    async def handler(_: object) -> None:
+        sys.exit(Leaving())  # type: ignore[arg-type]
+
+    with pytest.raises(HandlerFailed, match="a Leaving that cannot be written: SystemExit"):
+        await call(handler, cast("HandlerContext", None))

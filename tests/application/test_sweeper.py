@@ -7,7 +7,8 @@ from uuid import UUID
 import pytest
 
 from tests.application.rig import Rig
-from tests.makers import a_job, a_worker
+from tests.makers import a_job, a_worker, an_event_job
+from tocsin.application.sweeper import PAGES
 from tocsin.domain.errors import StoreUnavailable
 from tocsin.domain.execution import ExecutionStatus
 
@@ -163,6 +164,93 @@ async def test_a_backlog_is_no_loss(rig: Rig) -> None:
     assert rig.notes.of("dispatch.repeated") == []
 
 
+async def test_a_lost_dispatch_is_found_behind_any_backlog(rig: Rig) -> None:
+    rig.sweeper.batch = 2
+    backlog = await rig.a_job(lambda: None, concurrency=100)
+    for _ in range(2 * PAGES + 3):
+        await rig.trigger(backlog)
+    rig.clock.advance(1)
+    lost = await rig.a_job(lambda: "found")
+    rig.pipe.down = {"dispatch"}
+    with pytest.raises(ConnectionError):
+        await rig.trigger(lost)
+    rig.pipe.down = set()
+    sent = len(rig.pipe.sent)
+    rig.clock.advance(2)
+
+    before = rig.ledger.calls.get("undelivered", 0)
+    assert await rig.sweeper.run_once() is None
+    assert (rig.ledger.calls["undelivered"] - before, len(rig.pipe.sent)) == (PAGES, sent)
+    await rig.sweeper.run_once()
+
+    assert [dispatch.capability for batch in rig.pipe.sent[sent:] for dispatch in batch] == [lost.definition.capability]
+
+
+async def test_a_sweep_that_found_more_than_it_may_look_through_is_followed_by_another_at_once(rig: Rig) -> None:
+    rig.sweeper.batch = 2
+    job = await rig.a_job(lambda: None, concurrency=100)
+    for _ in range(2 * PAGES + 1):
+        await rig.trigger(job)
+    await rig.pipe.acknowledge(await rig.pipe.receive(capabilities=[job.definition.capability], limit=100, wait=0))
+    rig.clock.advance(2)
+
+    assert await rig.sweeper.run_once() == 0
+    assert await rig.sweeper.run_once() is None
+
+    assert [fields["executions"] for fields in rig.notes.of("dispatch.repeated")] == [2] * PAGES + [1]
+
+
+async def test_an_execution_whose_job_moved_to_another_handler_is_dispatched_to_that(rig: Rig) -> None:
+    rig.handle("report", lambda: "done")
+    job = await rig.storage.jobs.add(an_event_job(handler_name="reprot"))
+    execution_id = await rig.trigger(job)
+    await rig.scheduler.update_job(job.id, handler_name="report")
+
+    await sweeps(rig, 2)
+    await rig.work()
+
+    assert (await rig.execution(execution_id)).result == "done"
+
+
+async def test_a_node_that_runs_nothing_repeats_nothing(rig: Rig) -> None:
+    rig.pipe.down = {"dispatch"}
+    job = await rig.a_job(lambda: None)
+    with pytest.raises(ConnectionError):
+        await rig.trigger(job)
+    rig.pipe.down = set()
+    rig.sweeper.capabilities = frozenset
+
+    await sweeps(rig, 60)
+
+    assert rig.pipe.sent == []
+
+
+@pytest.mark.parametrize("jump", [61, 3600, 3 * 86_400])
+async def test_a_jump_of_the_wall_clock_buries_no_living_node(rig: Rig, jump: int) -> None:
+    for second in range(40):
+        if second % 10 == 0:
+            await rig.storage.workers.beat(a_worker(id="node-1#live"))
+        if second == 15:
+            rig.clock.jump_wall(jump)
+        await rig.sweeper.run_once()
+        rig.clock.advance(1)
+
+    assert rig.notes.of("worker.dead") == []
+    assert [worker.status for worker in await rig.storage.workers.list()] == ["live"]
+
+
+async def test_a_node_is_buried_only_when_seen_silent_twice_a_heartbeat_apart(rig: Rig) -> None:
+    await rig.storage.workers.beat(a_worker(id="node-0#dead"))
+    rig.clock.advance(3600)
+    await rig.sweeper.run_once()
+    await sweeps(rig, 12)
+    assert rig.notes.of("worker.dead") == []
+
+    await sweeps(rig, 1)
+
+    assert [fields["worker_id"] for fields in rig.notes.of("worker.dead")] == ["node-0#dead"]
+
+
 async def test_a_dead_node_is_buried_once_its_leases_are_gone(rig: Rig) -> None:
     await a_dead_nodes_execution(rig, max_retries=3)
     await rig.storage.workers.beat(a_worker(id="node-0#dead"))
@@ -176,7 +264,7 @@ async def test_a_dead_node_is_buried_once_its_leases_are_gone(rig: Rig) -> None:
         if buried_at is None and rig.notes.of("worker.dead"):
             buried_at = second + 1
 
-    assert buried_at == 61
+    assert buried_at == 74
     assert {worker.id: worker.status for worker in await rig.storage.workers.list()} == {
         "node-0#dead": "dead",
         "node-1#live": "live",
@@ -191,7 +279,7 @@ async def test_a_silent_node_that_still_holds_leases_is_not_buried(rig: Rig) -> 
 
     await sweeps(rig, 290)
     assert [worker.status for worker in await rig.storage.workers.list()] == ["live"]
-    await sweeps(rig, 30)
+    await sweeps(rig, 40)
     assert [worker.status for worker in await rig.storage.workers.list()] == ["dead"]
 
 
@@ -222,7 +310,7 @@ async def test_a_step_that_fails_keeps_no_other_from_its_work(rig: Rig, step: st
     dead = await a_dead_nodes_execution(rig)
     await rig.storage.workers.beat(a_worker(id="node-7"))
     rig.ledger.down = {step}
-    for _ in range(70):
+    for _ in range(80):
         rig.clock.advance(1)
         with pytest.raises(StoreUnavailable, match=step):
             await rig.sweeper.run_once()

@@ -85,6 +85,7 @@ async def test_a_job_that_cannot_be_planned_fails_by_itself_and_says_why(
 
 
 async def test_what_was_fired_while_the_pipe_was_gone_is_handed_on_once_by_a_sweeper(rig: Rig) -> None:
+    rig.handle("report", lambda: None)
     job = await rig.storage.jobs.add(a_job())
     rig.clock.advance(60)
     rig.pipe.down = {"dispatch"}

@@ -91,6 +91,51 @@ def leaving() -> NoReturn:
     sys.exit(3)
 
 
+@tocsin.handler("leaving_aside")
+async def leaving_aside() -> None:
+    """Try to take the process along from a task of its own, which makes asyncio leave the event loop."""
+
+    async def leave() -> NoReturn:
+        sys.exit(3)
+
+    await asyncio.gather(leave(), asyncio.sleep(3600))
+
+
+class Departure(Exception):
+    """Asks the process to end once somebody reads it."""
+
+    def __str__(self) -> str:
+        """Leave instead."""
+        raise SystemExit(4)
+
+
+@tocsin.handler("departing")
+async def departing() -> NoReturn:
+    """Raise what cannot be read."""
+    raise Departure
+
+
+@tocsin.handler("cancelling")
+async def cancelling() -> None:
+    """Cancel every task of the event loop, the node's own included."""
+    for task in asyncio.all_tasks():
+        task.cancel()
+
+
+@tocsin.handler("pooled")
+async def pooled(context: tocsin.HandlerContext) -> None:
+    """Fill a thread of the event loop's own pool, which the interpreter would wait for."""
+    mark("start", context)
+    await asyncio.to_thread(time.sleep, 3600)
+
+
+@tocsin.handler("blocking")
+async def blocking(context: tocsin.HandlerContext) -> None:
+    """Hold the event loop itself."""
+    mark("start", context)
+    time.sleep(3600)  # noqa: ASYNC251 - the worst that a handler can do
+
+
 def marks_in(folder: Path) -> list[tuple[str, str, int, int]]:
     """Read the marks so far, oldest first: word, execution, attempt, process."""
     file = folder / MARKS

@@ -7,6 +7,7 @@ from uuid import UUID
 from tests.end_to_end.program import Program, run, serving
 from tests.end_to_end.waiting import eventually
 from tocsin.domain.execution import ExecutionStatus, JobExecution
+from tocsin.domain.job import JobStatus
 from tocsin.ports.queries import JobFilter
 
 CRONTAB: Final = Path(__file__).parents[1] / "cli" / "data" / "user.crontab"
@@ -55,6 +56,7 @@ async def test_a_real_crontab_imports_once_previews_and_runs(tmp_path: Path) -> 
         assert {line["fate"] for line in second} == {"unchanged", "refused"}
         assert await versions(program) == after_first
         assert refused(first) == refused(second) == lines_with(file, "@reboot")
+        assert "left_over" not in {line["fate"] for line in second}
         for job_id in after_first:
             assert len((await program.scheduler.preview(job_id, count=3)).fires) == 3
 
@@ -62,6 +64,14 @@ async def test_a_real_crontab_imports_once_previews_and_runs(tmp_path: Path) -> 
         execution = await ended(program, UUID(mine["job_id"]))
         logged = await program.scheduler.get_execution_logs(execution.id)
 
+        file.write_text(file.read_text("utf-8").replace(OWN_LINE, ""), "utf-8")
+        edited = await imported(program, tmp_path, "--timezone", "Europe/Berlin")
+        pruned = await imported(program, tmp_path, "--timezone", "Europe/Berlin", "--prune", "--yes")
+        own = await program.scheduler.get_job(UUID(mine["job_id"]))
+
+    assert [line["job_id"] for line in edited if line["fate"] == "left_over"] == [str(own.id)]
+    assert [line["job_id"] for line in pruned if line["fate"] == "cancelled"] == [str(own.id)]
+    assert own.status is JobStatus.CANCELLED
     assert execution.status is ExecutionStatus.SUCCESS, execution.error
     home = tmp_path / "home"
     assert [line.message for line in logged.items] == ["first", "second", f"/srv/backups/nightly in {home} at 100%"]

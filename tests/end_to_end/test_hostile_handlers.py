@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -11,6 +12,7 @@ import pytest
 from tests.end_to_end.accounts import SECOND, SETTLED, account, ledger_of
 from tests.end_to_end.program import Program, serving
 from tests.end_to_end.waiting import eventually
+from tocsin.adapters.http.failures import ServerUnreachable
 from tocsin.domain.errors import InvalidJob
 from tocsin.domain.execution import ExecutionStatus, JobExecution
 from tocsin.domain.job import HandlerType, JobDefinition, JobType
@@ -32,8 +34,10 @@ async def outcome(program: Program, definition: JobDefinition) -> JobExecution:
     execution = await program.scheduler.trigger_job(job.id)
 
     async def ended() -> JobExecution | None:
-        found = await program.scheduler.get_execution(execution.id)
-        return found if found.status.terminal else None
+        with suppress(ServerUnreachable):  # A handler may cancel the very answer.
+            found = await program.scheduler.get_execution(execution.id)
+            return found if found.status.terminal else None
+        return None
 
     return await eventually(ended)
 
@@ -116,3 +120,20 @@ def _heard(reading: int) -> bytes | None:
         return os.read(reading, 100)
     except BlockingIOError:
         return None
+
+
+async def test_no_handler_ends_the_node_that_runs_it(tmp_path: Path) -> None:
+    async with serving(tmp_path) as program:
+        departing = await outcome(program, function("departing"))
+        leaving = await outcome(program, function("leaving_aside"))
+        cancelling = await outcome(program, function("cancelling"))
+        left, cancelled = await program.logged("loop.left"), await program.logged("node.cancelled")
+        after = await outcome(program, function("tocsin.noop"))
+        program.terminate()
+        code = await program.exit_code()
+
+    assert (departing.status, departing.error_type) == (ExecutionStatus.FAILED, "Departure")
+    assert (leaving.status, leaving.error_type) == (ExecutionStatus.FAILED, "HANDLER_FAILED")
+    assert cancelling.status.terminal
+    assert (left["error"], cancelled["level"]) == ("SystemExit", "error")
+    assert (after.status, code) == (ExecutionStatus.SUCCESS, 0)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.end_to_end.program import DATABASE, Ended, run, serving
 from tocsin.domain.errors import InvalidInput
-from tocsin.settings import load_settings
+from tocsin.settings import load_settings, unknown_variables
 
 
 async def refused(folder: Path, *options: str, **environment: str) -> Ended:
@@ -53,6 +53,16 @@ async def test_a_node_that_cannot_be_as_it_was_told_says_what_is_wrong_and_makes
     assert "concurency:" in misspelled.stderr
     assert "handlers: cannot import no_such_module" in no_module.stderr
     assert not (tmp_path / DATABASE).exists()
+
+
+async def test_variables_that_are_no_settings_are_told_without_their_values(tmp_path: Path) -> None:
+    environment = {"TOCSIN_CONCURENCY": "secret", "TOCSIN_SERVER": "http://localhost:1", "tocsin_port": "1"}
+
+    ended = await run(tmp_path, "settings", "--json", environment=environment)
+
+    assert unknown_variables({**environment, "TOCSIN_PORT": "1", "TOCSIN_": "x"}) == ["TOCSIN_", "TOCSIN_CONCURENCY"]
+    assert [row["name"] for row in ended.answer if row["source"] == "unknown, ignored"] == ["TOCSIN_CONCURENCY"]
+    assert "secret" not in ended.stdout
 
 
 async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:

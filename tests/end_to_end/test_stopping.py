@@ -83,3 +83,38 @@ async def test_a_second_sigterm_ends_the_process_at_once(tmp_path: Path) -> None
         program.terminate()
 
         assert await program.exit_code() == 128 + signal.SIGTERM
+
+
+async def marked(folder: Path) -> None:
+    async def any_mark() -> bool:
+        return bool(marks_in(folder))
+
+    await until(any_mark)
+
+
+async def test_a_thread_that_the_interpreter_would_wait_for_does_not_delay_the_exit(tmp_path: Path) -> None:
+    async with serving(tmp_path, "--drain-seconds", "0") as program:
+        execution = await triggered(program, "pooled")
+        await marked(tmp_path)
+
+        program.terminate()
+
+        assert await program.exit_code() == 0
+
+    async with tocsin.open_scheduler(database_url(tmp_path)) as scheduler:
+        assert (await scheduler.get_execution(execution.id)).status is ExecutionStatus.PENDING
+
+
+async def test_a_second_sigterm_ends_a_process_whose_event_loop_is_blocked(tmp_path: Path) -> None:
+    async with serving(tmp_path) as program:
+        await triggered(program, "blocking")
+        await marked(tmp_path)
+
+        async def ended() -> bool:
+            # Signals that arrive together are one.
+            program.terminate()
+            return program.process.poll() is not None
+
+        await until(ended)
+
+        assert program.process.returncode == 128 + signal.SIGTERM
