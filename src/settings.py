@@ -18,6 +18,9 @@ from .application.node import Role
 from .domain.errors import FieldError, InvalidInput
 
 PREFIX: Final = "TOCSIN_"
+CLIENT_VARIABLES: Final = frozenset({"TOCSIN_SERVER"})
+"""Variables that commands against a server read, and no setting of a node."""
+
 SQLITE: Final = "sqlite:///"
 MEMORY: Final = "memory://"
 
@@ -130,10 +133,14 @@ def load_settings(
 def explain(
     options: Mapping[str, object], *, environment: Mapping[str, str] = os.environ, file: Path | None = None
 ) -> Sequence[Setting]:
-    """List every setting in force with its source; errors as for `load_settings`."""
+    """
+    List every setting in force with its source, and then the variables that are none; errors as for `load_settings`.
+
+    The value of a variable that is no setting is not shown, because it may be anything.
+    """
     settings = load_settings(options, environment=environment, file=file)
     sources = _sources(options, environment, file)
-    return [
+    known = [
         Setting(
             name=f"{PREFIX}{name.upper()}",
             value=_shown(getattr(settings, name)),
@@ -142,6 +149,20 @@ def explain(
         )
         for name, field in Settings.model_fields.items()
     ]
+    return [*known, *(Setting(name, "", "unknown, ignored", "") for name in unknown_variables(environment))]
+
+
+def unknown_variables(environment: Mapping[str, str]) -> Sequence[str]:
+    """List the variables that start with `TOCSIN_` and are no setting, sorted: probably typing errors."""
+    return sorted(
+        name
+        for name in environment
+        if name.startswith(PREFIX) and name not in CLIENT_VARIABLES and _field(name) not in Settings.model_fields
+    )
+
+
+def _field(variable: str) -> str:
+    return variable.removeprefix(PREFIX).lower()
 
 
 def _sources(
@@ -149,9 +170,9 @@ def _sources(
 ) -> list[tuple[str, Mapping[str, object]]]:
     """Give the sources, the strongest first."""
     variables = {
-        name.removeprefix(PREFIX).lower(): value
+        _field(name): value
         for name, value in environment.items()
-        if name.startswith(PREFIX) and name.removeprefix(PREFIX).lower() in Settings.model_fields
+        if name.startswith(PREFIX) and _field(name) in Settings.model_fields
     }
     return [("option", options), ("environment", variables), (str(file), _from_file(file) if file else {})]
 

@@ -36,6 +36,7 @@ from tocsin.ports.ledger import LogLine
 from tocsin.ports.queries import ExecutionFilter
 from tocsin.ports.scheduler import IScheduler
 from tocsin.ports.storage import Storage
+from tocsin.ports.stores import Worker
 
 SERVER = "http://127.0.0.1:8080"
 
@@ -145,6 +146,23 @@ class CommandLine:
     def jobs(self) -> Any:  # noqa: ANN401 - a JSON list
         """Read all jobs as JSON."""
         return self("jobs", "list", "--limit", "250", "--json").json["items"]
+
+    def beat(self) -> None:
+        """Let a node with every role say that it lives."""
+        now = self.clock.now()
+        worker = Worker(
+            id="node-1:abc",
+            name="node-1",
+            roles=["api", "timer", "executor", "sweeper"],
+            capabilities=["http"],
+            version="1.2.3",
+            capacity=200,
+            running=7,
+            status="live",
+            started_at=now,
+            heartbeat_at=now,
+        )
+        asyncio.run(self.storage.workers.beat(worker))
 
     def run_pending(self, *outcomes: ExecutionStatus) -> None:
         """Claim what is pending, log a line and end one attempt after another."""

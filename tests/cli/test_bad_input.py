@@ -6,6 +6,7 @@ import pytest
 
 from .conftest import CommandLine
 
+UNKNOWN = "019b76da-a800-7571-828f-1072bec44bc1"
 CREATE = ("jobs", "create", "--name", "x")
 DAILY = (*CREATE, "--cron", "@daily")
 SOUND = (*DAILY, "--handler", "tocsin.noop")
@@ -14,8 +15,9 @@ SOUND = (*DAILY, "--handler", "tocsin.noop")
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ((*CREATE, "--handler", "tocsin.noop"), "schedule: give exactly one of --cron, --every and --at"),
-        ((*SOUND, "--every", "1h"), "schedule: give exactly one of --cron, --every and --at"),
+        ((*CREATE, "--handler", "tocsin.noop"), "schedule: give exactly one of --cron, --every, --at and --on-demand"),
+        ((*SOUND, "--every", "1h"), "schedule: give exactly one of --cron, --every, --at and --on-demand"),
+        ((*SOUND, "--on-demand"), "schedule: give exactly one of --cron, --every, --at and --on-demand"),
         (DAILY, "handler_name: give exactly one of --handler, --url and --command"),
         ((*SOUND, "--url", "http://x"), "handler_name: give exactly one of"),
         ((*DAILY, "--command", "ls", "--payload", "{}"), "payload: goes with --handler"),
@@ -84,7 +86,7 @@ def test_a_job_out_of_bounds_is_refused_naming_field_and_bound(
         (("--unset", "colour"), "colour: cannot be emptied"),
         (("--unset", "description", "--description", "new"), "description: is both set and emptied"),
         (("--set", "schedule=0 99 * * *"), "schedule: hour '99' cannot be read"),
-        (("--set", "type=interval"), "schedule: '0 2 * * *' is no schedule of a interval job"),
+        (("--set", "type=interval"), "schedule: '0 2 * * *' is no schedule for type interval"),
         (("--payload", "{"), "payload: must be JSON"),
     ],
 )
@@ -118,6 +120,9 @@ def test_a_bad_update_leaves_the_job_as_it_was(tocsin: CommandLine, options: tup
         (("import", "crontab", "no/such/file"), "file: cannot read no/such/file: No such file"),
         (("import", "crontab", "."), "file: cannot read .: Is a directory"),
         (("import", "crontab", "-", "--timezone", "Nowhere"), "timezone: no time zone is named 'Nowhere'"),
+        (("jobs", "reschedule", UNKNOWN), "schedule: give exactly one of --cron, --every and --at"),
+        (("executions", "logs", UNKNOWN, "--limit", "1001"), "limit: must be between 1 and 1000"),
+        (("executions", "logs", UNKNOWN, "--after", "-1"), "after: must be 0 or more"),
         (("migrate", "down", "--steps", "0"), "steps: must be 1 or more"),
         (("--server", "localhost:8080", "health"), "server: must be an http or https URL"),
         (("health", "--server", "http://"), "server: must be an http or https URL"),
@@ -131,6 +136,7 @@ def test_bad_options_are_refused_naming_field_and_bound(
 
     assert (ended.code, ended.out) == (2, "")
     assert f"\n  {expected}" in ended.err
+    assert "INVALID_JOB" not in ended.err
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_a_paused_job_stays_paused(tocsin: CommandLine) -> None:
 
 def test_a_cancelled_job_is_made_anew(tocsin: CommandLine) -> None:
     tocsin("import", "crontab", "-", stdin=TWO_LINES)
-    tocsin("jobs", "cancel", "poll")
+    tocsin("jobs", "cancel", "poll", "--yes")
     ended = tocsin("import", "crontab", "-", "--json", stdin=TWO_LINES)
 
     assert [line["fate"] for line in ended.json["lines"]] == ["unchanged", "new"]
@@ -152,3 +152,91 @@ def test_a_file_larger_than_any_crontab_is_refused(tocsin: CommandLine, tmp_path
 
     assert ended.code == 2
     assert "is larger than 4194304 bytes" in ended.err
+
+
+def statuses(tocsin: CommandLine) -> dict[str, str]:
+    return {job["name"]: job["status"] for job in tocsin.jobs()}
+
+
+def test_jobs_that_the_file_no_longer_has_are_told_and_go_on(tocsin: CommandLine) -> None:
+    tocsin("import", "crontab", "-", stdin=TWO_LINES)
+    edited = TWO_LINES.replace("backup --all", "backup --some")
+    for options in (("--dry-run",), (), ("--dry-run", "--prune")):
+        ended = tocsin("import", "crontab", "-", *options, stdin=edited)
+
+        assert ended.code == 0
+        assert "left over" in ended.out
+        assert "0 2 * * * backup --all" in ended.out
+        assert "1 left over" in ended.out
+        assert "Warning: 1 job goes on that the file no longer has" in ended.err
+    lines = tocsin("import", "crontab", "-", "--json", stdin=edited).json["lines"]
+
+    assert [(line["line"], line["fate"]) for line in lines] == [(1, "unchanged"), (2, "unchanged"), (None, "left_over")]
+    assert statuses(tocsin) == {"backup --all": "active", "backup --some": "active", "poll": "active"}
+
+
+def test_pruning_cancels_what_the_file_no_longer_has_and_nothing_else(tocsin: CommandLine) -> None:
+    other = tocsin.create("--tag", "crontab", name="mine")
+    tocsin("import", "crontab", "-", "--scope", "ben", stdin=TWO_LINES.replace("backup", "bens"))
+    tocsin("import", "crontab", "-", stdin=TWO_LINES)
+    tocsin("jobs", "pause", "poll")
+    ended = tocsin("import", "crontab", "-", "--prune", "--yes", "--json", stdin="0 2 * * * backup --some\n")
+    again = tocsin("import", "crontab", "-", "--prune", stdin="0 2 * * * backup --some\n")
+    jobs = tocsin("jobs", "list", "--status", "active", "--json").json["items"]
+
+    assert [line["fate"] for line in ended.json["lines"]] == ["new", "cancelled", "cancelled"]
+    assert {job["name"] for job in jobs} == {other["name"], "bens --all", "poll", "backup --some"}
+    assert (again.code, again.err) == (0, "")
+
+
+def test_more_jobs_than_a_page_holds_are_left_over(tocsin: CommandLine) -> None:
+    tocsin("import", "crontab", "-", stdin="".join(f"@daily job {number}\n" for number in range(260)))
+    ended = tocsin("import", "crontab", "-", "--prune", "--yes", stdin="")
+
+    assert "260 cancelled" in ended.out
+    assert tocsin("jobs", "list", "--status", "active", "--json").json["total"] == 0
+
+
+def test_pruning_asks_before_anything_is_written(tocsin: CommandLine) -> None:
+    tocsin("import", "crontab", "-", stdin=TWO_LINES)
+    before = tocsin.jobs()
+    ended = tocsin("import", "crontab", "-", "--prune", stdin="@daily new\n")
+
+    assert (ended.code, ended.out) == (2, "")
+    assert "Cancel 2 jobs that the file no longer has (backup --all, poll)? Give --yes" in ended.err
+    assert tocsin.jobs() == before
+
+
+def test_the_job_of_a_line_that_was_broken_is_not_pruned(tocsin: CommandLine) -> None:
+    tocsin("import", "crontab", "-", stdin=rf"{TWO_LINES}@daily date +\%F")
+    broken = TWO_LINES.replace("0 2", "0 25") + r"@dayly date +\%F"
+    ended = tocsin("import", "crontab", "-", "--prune", "--yes", stdin=broken)
+
+    assert ended.code == 6
+    assert "may be line 1, which was refused; it goes on" in ended.out
+    assert "may be line 3, which was refused; it goes on" in ended.out
+    assert set(statuses(tocsin).values()) == {"active"}
+
+
+def test_neither_file_nor_line_makes_a_change(tocsin: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "crontab").write_text(f"# moved\n\n{TWO_LINES}", "utf-8")
+    tocsin("import", "crontab", "-", stdin=TWO_LINES)
+    ended = tocsin("import", "crontab", str(tmp_path / "crontab"), "--json")
+
+    assert {line["fate"] for line in ended.json["lines"]} == {"unchanged"}
+
+
+def test_a_job_knows_its_scope_and_its_user(tocsin: CommandLine) -> None:
+    tocsin("import", "crontab", "-", "--system", "--scope", "web-1", stdin="0 2 * * * root backup\n")
+
+    assert [job["metadata"] for job in tocsin.jobs()] == [{"crontab": {"scope": "web-1", "user": "root"}}]
+
+
+def test_what_is_no_crontab_is_shown_in_part(tocsin: CommandLine) -> None:
+    raw = b"0 2 * * * \xff" + b"\x7f" * 5000
+    shown = tocsin("import", "crontab", "-", stdin=raw).out
+    whole = tocsin("import", "crontab", "-", "--json", stdin=raw).json["lines"]
+
+    assert max(len(line) for line in shown.splitlines()) < 400
+    assert "\N{HORIZONTAL ELLIPSIS}" in shown
+    assert len(whole[0]["source"]) > 5000

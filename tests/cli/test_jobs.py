@@ -123,7 +123,7 @@ def test_a_name_that_several_jobs_have_is_refused_with_their_ids(tocsin: Command
 
 def test_a_cancelled_job_gives_its_key_away(tocsin: CommandLine) -> None:
     tocsin.create("--key", "nightly")
-    tocsin("jobs", "cancel", "nightly")
+    tocsin("jobs", "cancel", "nightly", "--yes")
     second = tocsin.create("--key", "nightly")
 
     assert tocsin("jobs", "show", "nightly", "--json").json["id"] == second["id"]
@@ -193,11 +193,52 @@ def test_a_job_is_paused_and_resumed(tocsin: CommandLine) -> None:
 
 def test_a_deleted_job_is_not_found(tocsin: CommandLine) -> None:
     job = tocsin.create()
-    deleted = tocsin("jobs", "delete", job["id"])
+    deleted = tocsin("jobs", "delete", job["id"], "--yes")
     shown = tocsin("jobs", "show", job["id"])
 
     assert (deleted.code, deleted.out) == (0, f"deleted job {job['id']}\n")
     assert shown.code == 4
+
+
+def test_the_executions_of_a_deleted_job_are_listed_by_its_id(tocsin: CommandLine) -> None:
+    job = tocsin.create()
+    tocsin("jobs", "trigger", job["id"])
+    tocsin("jobs", "delete", job["id"], "--yes")
+    listed = tocsin("executions", "list", "--job", job["id"], "--json").json
+
+    assert [each["job_id"] for each in listed["items"]] == [job["id"]]
+    for command in ("delete", "history"):
+        assert "`tocsin executions list --job ID`" in " ".join(tocsin("jobs", command, "--help").out.split())
+
+
+@pytest.mark.parametrize("answer", ["n\n", "y\n", ""])
+@pytest.mark.parametrize("command", ["cancel", "delete"])
+def test_without_a_terminal_nothing_is_ended_unless_told_to(tocsin: CommandLine, command: str, answer: str) -> None:
+    job = tocsin.create()
+    ended = tocsin("jobs", command, job["id"], stdin=answer)
+
+    assert (ended.code, ended.out) == (2, "")
+    assert "Give --yes" in ended.err
+    assert tocsin.jobs() == [job]
+
+
+def test_a_job_on_demand_runs_only_when_triggered(tocsin: CommandLine) -> None:
+    made = tocsin("jobs", "create", "--name", "deploy", "--on-demand", "--handler", "tocsin.noop", "--json").json
+    shown = tocsin("jobs", "show", "deploy").out
+    previewed = tocsin("jobs", "preview", "deploy")
+
+    assert (made["type"], made["schedule"], made["next_run"]) == ("event", None, None)
+    assert "when triggered (event)" in shown
+    assert previewed.out == "when triggered\nno fires to come\n"
+    assert tocsin("jobs", "trigger", "deploy").code == 0
+
+
+def test_one_is_one_and_not_several(tocsin: CommandLine) -> None:
+    tocsin.create("--max-executions", "1", "--set", "max_retries=1")
+    triggered = tocsin("jobs", "trigger", "report").out
+
+    assert "1 execution\n" in tocsin("jobs", "show", "report").out
+    assert "0, 0 failures, 1 retry allowed" in triggered
 
 
 def test_a_failed_run_by_hand_is_retried(tocsin: CommandLine) -> None:
@@ -242,8 +283,8 @@ def test_the_fires_of_a_job_to_come(tocsin: CommandLine) -> None:
         ("reschedule", "--every", "1h"),
         ("pause",),
         ("resume",),
-        ("cancel",),
-        ("delete",),
+        ("cancel", "--yes"),
+        ("delete", "--yes"),
         ("trigger",),
         ("retry",),
         ("history",),

@@ -1,18 +1,18 @@
 from __future__ import annotations
 
-import asyncio
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from tocsin.adapters.cli.factories import NodeOptions
 from tocsin.application.loop import Pulse
-from tocsin.ports.stores import Worker
 
 from .conftest import SERVER, CommandLine
 
 
 def test_a_healthy_node_exits_with_0(tocsin: CommandLine) -> None:
+    tocsin.beat()
     ended = tocsin("health", "--json")
 
     assert (ended.code, ended.json["status"]) == (0, "healthy")
@@ -28,6 +28,7 @@ def test_an_unhealthy_node_exits_with_1(tocsin: CommandLine) -> None:
 
 
 def test_a_degraded_node_exits_with_0(tocsin: CommandLine) -> None:
+    tocsin.beat()
     tocsin.pulses = [Pulse(name="timer", beat_at=tocsin.clock.monotonic(), error="one row is poison")]
     ended = tocsin("health", "--json")
 
@@ -68,22 +69,10 @@ def test_the_server_is_named_after_the_command_before_it_or_by_the_environment(t
 
 
 def test_workers_are_listed(tocsin: CommandLine) -> None:
-    worker = Worker(
-        id="node-1:abc",
-        name="node-1",
-        roles=["timer", "executor"],
-        capabilities=["http"],
-        version="1.2.3",
-        capacity=200,
-        running=7,
-        status="live",
-        started_at=tocsin.clock.now(),
-        heartbeat_at=tocsin.clock.now(),
-    )
-    asyncio.run(tocsin.storage.workers.beat(worker))
+    tocsin.beat()
 
     assert "node-1:abc" in tocsin("workers").out
-    assert tocsin("workers", "--json").json["items"][0]["roles"] == ["timer", "executor"]
+    assert tocsin("workers", "--json").json["items"][0]["roles"] == ["api", "timer", "executor", "sweeper"]
 
 
 @pytest.mark.parametrize("period", ["1h", "24h", "7d", "30d"])
@@ -139,7 +128,7 @@ def test_settings_are_listed_with_their_source(tocsin: CommandLine) -> None:
 def test_the_schema_goes_up_and_down(tocsin: CommandLine) -> None:
     up = tocsin("migrate", "up", "--database-url", "sqlite:///x.db", "--json").json
     again = tocsin("migrate", "up")
-    down = tocsin("migrate", "down", "--json").json
+    down = tocsin("migrate", "down", "--yes", "--json").json
     status = tocsin("migrate", "status", "--json").json
 
     assert [step["version"] for step in up["items"]] == [1, 2]
@@ -152,6 +141,8 @@ def test_the_schema_goes_up_and_down(tocsin: CommandLine) -> None:
 def test_the_version_is_shown(tocsin: CommandLine) -> None:
     assert tocsin("version").out == "tocsin 1.2.3\n"
     assert tocsin("--json", "version").json == {"version": "1.2.3"}
+    assert tocsin("--version").out == "tocsin 1.2.3\n"
+    assert tocsin("--version", "jobs", "list").out == "tocsin 1.2.3\n"
 
 
 def test_a_preview_needs_no_server(tocsin: CommandLine) -> None:
@@ -165,6 +156,15 @@ def test_a_preview_needs_no_server(tocsin: CommandLine) -> None:
     assert "2026-03-29 03:00:00 +02:00  2026-03-29T01:00:00Z" in ended.out
     assert "02:30 does not exist on 2026-03-29 in Europe/Berlin" in ended.out
     assert tocsin.servers == []
+
+
+@pytest.mark.parametrize("instant", ["in 10m", "now"])
+def test_a_preview_of_an_instant_counts_from_now(tocsin: CommandLine, instant: str) -> None:
+    (fire,) = tocsin("preview", instant, "--json").json["fires"]
+    away = datetime.fromisoformat(fire["scheduled_at"]) - datetime.now(UTC)
+
+    assert away <= timedelta(minutes=10)
+    assert (away > timedelta(minutes=5)) is (instant == "in 10m")
 
 
 def test_help_tells_the_exit_codes(tocsin: CommandLine) -> None:

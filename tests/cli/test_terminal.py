@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import os
 import pty
 import sys
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 from tocsin.adapters.cli import create_cli
 from tocsin.adapters.cli.confirmation import confirm
 from tocsin.adapters.cli.factories import NodeOptions
+from tocsin.domain.errors import InvalidInput
 
 from .conftest import CommandLine
 
@@ -46,6 +48,14 @@ def test_yes_as_an_option_asks_nothing(capfd: pytest.CaptureFixture[str]) -> Non
     confirm("End it?", yes=True)
 
     assert capfd.readouterr().err == ""
+
+
+def test_without_a_terminal_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+
+    with pytest.raises(InvalidInput, match=r"End \\x1b\[2Jit\? Give --yes"):
+        confirm("End \x1b[2Jit?", yes=False)
+    confirm("End it?", yes=True)
 
 
 def test_ctrl_c_exits_with_130(tocsin: CommandLine) -> None:

@@ -173,3 +173,10 @@ def test_the_decorator_writes_to_the_registry_of_the_process() -> None:
     def _work() -> None: ...
 
     assert "tests.handlers.a_function" in default_registry.names()
+
+
+def test_a_decorator_without_a_name_is_refused_at_once() -> None:
+    def send() -> None: ...
+
+    with pytest.raises(InvalidInput, match=r'name: is missing: write @tocsin\.handler\("send"\)'):
+        FunctionRegistry().handler(send)  # type: ignore[arg-type]  # what is refused

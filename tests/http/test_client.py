@@ -34,11 +34,14 @@ async def a_client_of(answers: Answers, *, total_seconds: float = 5) -> AsyncIte
             yield client
 
 
-async def test_a_server_that_is_not_there_is_told_with_advice() -> None:
-    async with HttpScheduler(f"http://127.0.0.1:{unused_port()}") as client:
-        with pytest.raises(ServerUnreachable, match="tocsin serve") as refused:
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_server_that_is_not_there_is_told_in_plain_words(scheme: str) -> None:
+    address = f"{scheme}://127.0.0.1:{unused_port()}"
+    async with HttpScheduler(address) as client:
+        with pytest.raises(ServerUnreachable) as refused:
             await client.list_jobs()
 
+    assert str(refused.value) == f"no answer from {address}: nothing listens there"
     assert isinstance(refused.value, StoreUnavailable)
     assert refused.value.code == "UNAVAILABLE"
 
@@ -54,6 +57,28 @@ async def test_a_server_that_does_not_answer_in_time_is_given_up() -> None:
         with pytest.raises(ServerUnreachable, match="timed out"):
             await client.list_jobs()
         released.set()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "said", "expected"),
+    [
+        ("http", b"", "the connection was closed before an answer came"),
+        ("http", b"SSH-2.0-OpenSSH_9.6\r\n", "what answers there does not speak HTTP"),
+        ("https", b"HTTP/1.1 200 OK\r\n\r\n", "no connection could be made"),
+    ],
+)
+async def test_what_speaks_something_else_is_told_in_plain_words(scheme: str, said: bytes, expected: str) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(said)
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        async with HttpScheduler(f"{scheme}://127.0.0.1:{port}") as client:
+            with pytest.raises(ServerUnreachable, match=f": {expected}$"):
+                await client.list_jobs()
 
 
 @pytest.mark.parametrize(

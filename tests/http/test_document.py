@@ -8,6 +8,7 @@ from hashlib import sha256
 from html.parser import HTMLParser
 from typing import Any
 
+import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from tests.http.nodes import Api, NodeInMemory
@@ -67,6 +68,27 @@ async def test_a_patch_claims_no_defaults(api: Api) -> None:
 
     assert "required" not in patch
     assert not any("default" in schema for schema in patch["properties"].values())
+
+
+@pytest.mark.parametrize(
+    ("path", "names", "status"),
+    [("/jobs", {"cron", "interval", "one_time"}, 201), ("/schedules/preview", {"cron", "interval", "instant"}, 200)],
+)
+async def test_the_examples_in_the_document_work(api: Api, path: str, names: set[str], status: int) -> None:
+    media = api.document["paths"][f"/api/v1{path}"]["post"]["requestBody"]["content"]["application/json"]
+
+    assert set(media["examples"]) == names
+    for example in media["examples"].values():
+        answer = await api.ask("POST", path, example["value"])
+        assert answer.status == status, answer.text
+
+
+async def test_the_reference_shows_examples_and_words_its_answers_for_people(api: Api) -> None:
+    page = (await api.ask("GET", "/docs")).text
+
+    assert "<td>Bad Request</td>" in page
+    assert "BadRequest" not in page
+    assert "&quot;schedule&quot;: &quot;every 15m&quot;" in page
 
 
 class Fetches(HTMLParser):

@@ -104,7 +104,9 @@ async def test_an_unknown_period_is_refused(api: Api) -> None:
     assert (await api.ask("GET", "/scheduler/metrics?period=2h")).fields == ["period"]
 
 
-async def test_a_node_that_is_well_says_so(api: Api) -> None:
+async def test_a_node_that_is_well_says_so(api: Api, node: NodeInMemory) -> None:
+    await node.storage.workers.beat(a_worker())
+
     answer = await api.ask("GET", "/scheduler/health")
 
     assert (answer.status, answer.body["status"], answer.body["issues"]) == (200, "healthy", [])

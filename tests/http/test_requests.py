@@ -58,6 +58,48 @@ async def test_a_page_of_another_site_changes_nothing(api: Api, site: str) -> No
 
 
 @pytest.mark.parametrize(
+    "origin",
+    [
+        "https://evil.example",
+        "null",
+        "",
+        "file://",
+        "http://[",
+        "http://localhost:9",
+        "http://127.0.0.1",
+        "http://localhost.evil.example",
+        "http://evil.example#http://localhost",
+    ],
+)
+async def test_a_page_of_another_origin_changes_nothing(api: Api, origin: str) -> None:
+    job = await api.job()
+    headers = {"Host": "localhost", "Origin": origin}
+
+    answer = await api.ask("POST", f"/jobs/{job['id']}/trigger", headers=headers)
+
+    assert (answer.status, answer.body["code"]) == (403, "FORBIDDEN")
+    assert (await api.ask("GET", "/executions", headers=headers)).body["total"] == 0
+
+
+@pytest.mark.parametrize(
+    ("host", "origin"),
+    [
+        ("localhost:8080", "http://localhost:8080"),
+        ("LOCALHOST", "https://localhost"),
+        ("[::1]:9", "http://[::1]:9"),
+        ("127.0.0.1:8080", "https://Tocsin.internal"),
+        ("tocsin.internal", "https://tocsin.internal:8443"),
+    ],
+)
+async def test_a_page_of_the_node_itself_may_change_something(node: NodeInMemory, host: str, origin: str) -> None:
+    async with serving_with(node, hosts=frozenset({"tocsin.internal"})) as api:
+        job = await api.job()
+        headers = {"Host": host, "Origin": origin}
+
+        assert (await api.ask("POST", f"/jobs/{job['id']}/trigger", headers=headers)).status == 202
+
+
+@pytest.mark.parametrize(
     "media",
     ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/json; charset=utf-16"],
 )
@@ -145,6 +187,7 @@ async def test_another_method_is_told_which_there_are(api: Api, method: str, pat
     answer = await api.ask(method, path)
 
     assert (answer.status, answer.body["code"], answer.headers["Allow"]) == (405, "METHOD_NOT_ALLOWED", allowed)
+    assert answer.body["detail"] == f"{method} is not served here; allowed: {allowed}"
 
 
 async def test_options_tells_which_methods_there_are(api: Api) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Final
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from . import executions, import_crontab, job_commands, job_definitions, jobs, local, node
 from .exits import MEANINGS
 from .factories import Factories
-from .session import DEFAULT_SERVER, Invocation
+from .session import DEFAULT_SERVER, Invocation, JsonOption
 
 # \b keeps the lines below it as they are.
 EXIT_CODES: Final = "\b\nExit codes:\n" + "\n".join(f"  {code:<3} {meaning}" for code, meaning in MEANINGS)
@@ -19,7 +18,7 @@ EXIT_CODES: Final = "\b\nExit codes:\n" + "\n".join(f"  {code:<3} {meaning}" for
 def create_cli(factories: Factories) -> typer.Typer:
     """Build the `tocsin` command; call what it answers to run it, which ends the process with an exit code."""
     app = _group("A job scheduler that accounts for every fire.", epilog=EXIT_CODES)
-    app.callback()(_opening(factories))
+    app.callback(context_settings={"obj": factories})(_open)
     migrate = _group("The schema of the database.")
     local.register(app, migrate)
     app.add_typer(migrate, name="migrate")
@@ -53,15 +52,26 @@ def _group(words: str, epilog: str | None = None) -> typer.Typer:
     )
 
 
-def _opening(factories: Factories) -> Callable[..., None]:
-    def opening(
-        context: typer.Context,
-        server: Annotated[
-            str, typer.Option(metavar="URL", envvar="TOCSIN_SERVER", help="Where the node listens.")
-        ] = DEFAULT_SERVER,
-        as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as the HTTP API has it.")] = False,  # noqa: FBT002
-    ) -> None:
-        """Keep what was said before the command's name."""
-        context.obj = Invocation(factories=factories, server=server, json=as_json)
+def _show_version(context: typer.Context, wanted: bool) -> None:  # noqa: FBT001 - Typer calls this
+    if wanted:
+        factories: Factories = context.obj
+        typer.echo(f"tocsin {factories.version}")
+        raise typer.Exit
 
-    return opening
+
+VersionOption = Annotated[
+    bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show which version this is.")
+]
+
+
+def _open(
+    context: typer.Context,
+    *,
+    server: Annotated[
+        str, typer.Option(metavar="URL", envvar="TOCSIN_SERVER", help="Where the node listens.")
+    ] = DEFAULT_SERVER,
+    as_json: JsonOption = False,
+    version: VersionOption = False,  # noqa: ARG001 - it has ended the program by now
+) -> None:
+    """Keep what was said before the command's name."""
+    context.obj = Invocation(factories=context.obj, server=server, json=as_json)

@@ -6,15 +6,20 @@ import sys
 
 import typer
 
+from ...domain.errors import InvalidInput
 from .texts import visible
 
 
 def confirm(question: str, *, yes: bool) -> None:
     """
-    Ask on a terminal; a script, which has nobody to ask, and `yes` go ahead.
+    Ask on a terminal; `yes` goes ahead without.
 
     Raises:
         typer.Abort: the answer was no.
+        InvalidInput: nobody can be asked, because stdin is no terminal.
     """
-    if not yes and sys.stdin.isatty():
-        typer.confirm(visible(question), abort=True, err=True)
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise InvalidInput.of("yes", f"stdin is no terminal to ask on: {visible(question)} Give --yes if so")
+    typer.confirm(visible(question), abort=True, err=True)

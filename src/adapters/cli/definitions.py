@@ -15,28 +15,47 @@ from .inputs import read_instant, read_json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class When:
-    """The ways to say when: a cron, an interval or one instant; `timezone` is that of a cron, or of a wall time."""
+    """
+    The ways to say when: a cron, an interval, one instant, or only on demand.
+
+    `timezone` is that of a cron, or of a wall time.
+    """
 
     cron: str | None = None
     every: str | None = None
     at: str | None = None
+    on_demand: bool = False
     timezone: str | None = None
 
-    def read(self) -> tuple[JobType, str]:
+    def read(self) -> tuple[JobType, str | None]:
         """
-        Give the type of the job and its schedule as text.
+        Give the type of the job and its schedule as text; one on demand has none.
 
         Raises:
             InvalidInput: none or several of the ways are used, or the instant cannot be read.
         """
-        ways = [way for way in (self.cron, self.every, self.at) if way is not None]
-        if len(ways) != 1:
+        if len(self._ways) + self.on_demand != 1:
+            raise InvalidInput.of("schedule", "give exactly one of --cron, --every, --at and --on-demand")
+        return (JobType.EVENT, None) if self.on_demand else self.timed()
+
+    def timed(self) -> tuple[JobType, str]:
+        """
+        Give the type of a job that fires by itself, and its schedule as text.
+
+        Raises:
+            InvalidInput: none or several of the ways are used, or the instant cannot be read.
+        """
+        if len(self._ways) != 1:
             raise InvalidInput.of("schedule", "give exactly one of --cron, --every and --at")
         if self.cron is not None:
             return JobType.CRON, self.cron
         if self.every is not None:
             return JobType.INTERVAL, _interval(self.every)
-        return JobType.ONE_TIME, str(Once(at=read_instant(ways[0], "execute_at", self.timezone)))
+        return JobType.ONE_TIME, str(Once(at=read_instant(self._ways[0], "execute_at", self.timezone)))
+
+    @property
+    def _ways(self) -> Sequence[str]:
+        return [way for way in (self.cron, self.every, self.at) if way is not None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +122,7 @@ def define(when: When, work: Work, fields: Mapping[str, object]) -> JobDefinitio
     """
     kind, schedule = when.read()
     bounded = fields.get("end_date") is not None or fields.get("max_executions") is not None
-    if bounded and kind is not JobType.ONE_TIME:
+    if bounded and kind in {JobType.CRON, JobType.INTERVAL}:
         kind = JobType.RECURRING
     known = {"schedule": schedule} | work.read()
     if twice := known.keys() & fields.keys():

@@ -77,7 +77,7 @@ def _job(job: ScheduledJob) -> dict[str, Json]:
     definition = job.definition
     once = definition.type is JobType.ONE_TIME and definition.schedule is not None
     return (
-        _without(job, "definition", "counters")
+        _without(job, "definition", "counters", "outcome")
         | _members(definition)
         | {name: getattr(job.counters, name) for name in _COUNTERS}
         | {"execute_at": to_json(datetime.fromisoformat(definition.schedule or "")) if once else None}

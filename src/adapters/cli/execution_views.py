@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from uuid import UUID
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ...domain.execution import JobExecution
+from ...domain.execution import JobExecution, Origin
 from ...domain.json import Json
 from ...ports.ledger import LogLine
 from ...ports.stores import Page
 from .documents import encode
 from .tables import ago, facts, moment, rows, state
-from .texts import milliseconds, visible, wall
+from .texts import counted, milliseconds, visible, wall
 
 _LEVELS = {"error": "red", "warning": "yellow", "debug": "dim"}
 
@@ -28,8 +31,27 @@ def execution_list(page: Page[JobExecution]) -> RenderableType:
                 state(each.status),
                 each.origin.value,
                 each.attempt,
-                None if each.duration_ms is None else milliseconds(each.duration_ms),
+                _duration(each),
                 _detail(each),
+            )
+            for each in page.items
+        ),
+        empty="no executions",
+    )
+
+
+def executions_of_jobs(page: Page[JobExecution], names: Mapping[UUID, str]) -> RenderableType:
+    """Draw executions of several jobs as rows of at most 120 columns, were it not for names and details."""
+    return rows(
+        ("id", "job", "scheduled", "status", "duration", "detail"),
+        (
+            (
+                str(each.id),
+                names.get(each.job_id, str(each.job_id)),
+                wall(each.scheduled_at),
+                state(each.status),
+                _duration(each),
+                _exceptional(each),
             )
             for each in page.items
         ),
@@ -50,15 +72,24 @@ def execution_facts(execution: JobExecution) -> RenderableType:
             "available": moment(execution.available_at),
             "started": moment(execution.started_at),
             "completed": moment(execution.completed_at),
-            "duration": None if execution.duration_ms is None else milliseconds(execution.duration_ms),
-            "attempt": f"{execution.attempt}, {execution.failures} failures, {execution.max_retries} retries allowed",
+            "duration": _duration(execution),
+            "attempt": ", ".join(
+                (
+                    str(execution.attempt),
+                    counted(execution.failures, "failure"),
+                    f"{counted(execution.max_retries, 'retry', 'retries')} allowed",
+                )
+            ),
             "next retry": moment(execution.next_retry_at),
             "worker": execution.worker_id,
             "skipped": _skipped(execution),
+            "progress": _progress(execution.metadata),
             "error": _error(execution),
+            "stack": None if execution.error_stack is None else _block(execution.error_stack),
             "result": None if execution.result is None else Text(encode(execution.result)),
             "payload": None if execution.payload is None else Text(encode(execution.payload)),
             "idempotency key": execution.idempotency_key,
+            "metadata": _metadata(execution.metadata),
             "trace": execution.trace_id,
         },
     )
@@ -99,8 +130,40 @@ def _fields(fields: Json) -> str:
             return ""
 
 
+def _progress(metadata: Json) -> str | None:
+    match metadata:
+        case {"progress": {"percent": int() | float() as percent, "message": message}}:
+            return f"{percent:g}%" + (f", {message}" if message else "")
+        case _:
+            return None
+
+
+def _metadata(metadata: Json) -> RenderableType | None:
+    """Draw what is not drawn as progress."""
+    match metadata:
+        case {"progress": _, **rest} if _progress(metadata):
+            return Text(encode(rest)) if rest else None
+        case _:
+            return Text(encode(metadata)) if metadata else None
+
+
+def _block(text: str) -> RenderableType:
+    return Text("\n".join(visible(line) for line in text.splitlines()))
+
+
 def _detail(execution: JobExecution) -> str | None:
     return _skipped(execution) or _error(execution)
+
+
+def _exceptional(execution: JobExecution) -> str | None:
+    """Say in one cell what has columns of its own where there is room."""
+    origin = None if execution.origin is Origin.SCHEDULE else execution.origin.value
+    attempt = f"attempt {execution.attempt}" if execution.attempt > 1 else None
+    return "; ".join(part for part in (origin, attempt, _detail(execution)) if part) or None
+
+
+def _duration(execution: JobExecution) -> str | None:
+    return None if execution.duration_ms is None else milliseconds(execution.duration_ms)
 
 
 def _skipped(execution: JobExecution) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from ...domain.execution import ExecutionStatus, Origin
 from ...ports.queries import ExecutionFilter
 from .confirmation import confirm
-from .execution_views import execution_facts, execution_list, log
+from .execution_views import execution_facts, execution_list, executions_of_jobs, log
 from .inputs import optional_instant
 from .options import (
     CursorOption,
@@ -20,15 +21,15 @@ from .options import (
     UntilOption,
     YesOption,
 )
-from .references import execution_id, find_job
-from .session import Session, remote
+from .references import execution_id, find_job, job_names
+from .session import Session, querying, remote
 
 
 def register(executions: typer.Typer) -> None:
     """Add the commands about executions."""
-    executions.command("list")(remote(list_executions))
+    executions.command("list")(remote(querying(list_executions)))
     executions.command("show")(remote(show))
-    executions.command("logs")(remote(logs))
+    executions.command("logs")(remote(querying(logs)))
     executions.command("cancel")(remote(cancel))
     executions.command("retry")(remote(retry))
 
@@ -36,7 +37,7 @@ def register(executions: typer.Typer) -> None:
 async def list_executions(
     session: Session,
     *,
-    job: Annotated[str | None, typer.Option(metavar="JOB", help="Only this job's.")] = None,
+    job: Annotated[str | None, typer.Option(metavar="JOB", help="Only this job's; a deleted one's by its id.")] = None,
     status: Annotated[list[ExecutionStatus] | None, typer.Option(help="Only these; repeatable.")] = None,
     origin: Annotated[list[Origin] | None, typer.Option(help="Only these; repeatable.")] = None,
     since: SinceOption = None,
@@ -60,7 +61,10 @@ async def list_executions(
             cursor=cursor,
         )
         page = await scheduler.list_executions(query)
-    session.output.show_page(page, execution_list)
+        wanted = () if job is not None or session.output.json else (each.job_id for each in page.items)
+        names = await job_names(scheduler, wanted)
+    draw = execution_list if job is not None else partial(executions_of_jobs, names=names)
+    session.output.show_page(page, draw)
 
 
 async def show(session: Session, execution: ExecutionArgument) -> None:

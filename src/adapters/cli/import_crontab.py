@@ -15,15 +15,23 @@ from rich.text import Text
 from ...domain.errors import InvalidInput, StoreUnavailable
 from ...domain.zones import load_zone
 from ...ports.scheduler import Timing
+from .confirmation import confirm
 from .crontab import Crontab, CrontabLayout, Note, read_crontab
 from .exits import ExitCode
-from .importing import Fate, ImportedLine, Planned, carry_over, compare, define_entry, refused
+from .importing import Fate, ImportedLine, as_new, carry_over, compare, refused
+from .leftovers import Leftover, cancel_all, left_over
+from .options import YesOption
 from .session import Session, remote
 from .tables import rows, state
-from .texts import visible
+from .texts import counted, shortened, visible
 
 FIRES_SHOWN: Final = 3
 LARGEST_FILE: Final = 4 * 1024 * 1024
+
+# What is longer is seldom a crontab; --json has the whole.
+_SHOWN: Final = 160
+_NAMED: Final = 5
+_GOES_ON: Final = "the file no longer has it; it goes on unless --prune cancels it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +41,14 @@ class Report:
     lines: Sequence[ImportedLine]
     notes: Sequence[Note]
     dry_run: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruning:
+    """Whether jobs that the file no longer has are to be cancelled, and without asking."""
+
+    wanted: bool
+    yes: bool
 
 
 def register(imports: typer.Typer) -> None:
@@ -56,11 +72,18 @@ async def crontab(
     scope: Annotated[
         str, typer.Option(help="Keeps apart the crontabs of different people or machines: give each its own.")
     ] = "",
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Cancel the jobs of this scope that the file no longer has.")
+    ] = False,
+    yes: YesOption = False,
 ) -> None:
     """
     Carry a crontab over into jobs; lines that cannot be are listed with their reason.
 
-    Doing it again after an edit changes only what was edited. The node must allow commands.
+    Doing it again after an edit changes the jobs whose time or settings were edited. A line whose command
+    was edited is a new job, and the job of the old line, like that of a deleted one, is left over: it goes on
+    until --prune cancels it, with what of it is pending or running. The node must allow commands.
+
     Exits with 0 if every line was carried over, with 6 if some were not.
     """
     load_zone(timezone)
@@ -70,27 +93,49 @@ async def crontab(
         check=lambda schedule: _check(session, schedule),
         scope=scope,
     )
-    lines = await (_tried if dry_run else _done)(session, read, timezone)
-    every = sorted([*lines, *refused(read)], key=lambda each: each.line)
+    if dry_run:
+        lines = await _tried(session, read, timezone)
+    else:
+        lines = await _done(session, read, timezone, Pruning(wanted=prune, yes=yes))
+    every = sorted([*lines, *refused(read)], key=lambda each: each.line or sys.maxsize)
     report = Report(lines=every, notes=read.notes, dry_run=dry_run)
     session.output.show(report, lambda shown: _draw(session, shown))
+    if left := [each.fate for each in every].count(Fate.LEFT_OVER):
+        go_on = counted(left, "job goes on", "jobs go on")
+        session.output.note(
+            f"Warning: {go_on} that the file no longer has{'' if prune else '; --prune cancels what is left over'}"
+        )
     if any(each.fate is Fate.REFUSED for each in every):
         raise typer.Exit(ExitCode.PARTLY)
 
 
-async def _done(session: Session, read: Crontab, timezone: str) -> Sequence[ImportedLine]:
+async def _done(session: Session, read: Crontab, timezone: str, pruning: Pruning) -> Sequence[ImportedLine]:
     async with session.connect() as scheduler:
-        return await carry_over(scheduler, await compare(scheduler, read, timezone))
+        planned = await compare(scheduler, read, timezone)
+        leftovers = await left_over(scheduler, read)
+        if not pruning.wanted:
+            return [*await carry_over(scheduler, planned), *(each.line(reason=_GOES_ON) for each in leftovers)]
+        _ask(leftovers, pruning)
+        return [*await carry_over(scheduler, planned), *await cancel_all(scheduler, leftovers)]
+
+
+def _ask(leftovers: Sequence[Leftover], pruning: Pruning) -> None:
+    """Ask before anything is written, if there is something to cancel."""
+    names = [each.job.definition.name for each in leftovers if each.refused is None]
+    if names:
+        shown = ", ".join(names[:_NAMED]) + (", and others" if len(names) > _NAMED else "")
+        confirm(f"Cancel {counted(len(names), 'job')} that the file no longer has ({shown})?", yes=pruning.yes)
 
 
 async def _tried(session: Session, read: Crontab, timezone: str) -> Sequence[ImportedLine]:
     try:
         async with session.connect() as scheduler:
-            return [each.line() for each in await compare(scheduler, read, timezone)]
+            planned = await compare(scheduler, read, timezone)
+            leftovers = await left_over(scheduler, read)
     except StoreUnavailable as error:
         session.output.note(f"{visible(error.message)}: every line is shown as if it were new")
-        planned = (Planned(entry=entry, definition=define_entry(entry, timezone)) for entry in read.entries)
-        return [each.line() for each in planned]
+        return [each.line() for each in as_new(read, timezone)]
+    return [*(each.line() for each in planned), *(each.line(reason=_GOES_ON) for each in leftovers)]
 
 
 def _check(session: Session, schedule: str) -> None:
@@ -125,17 +170,23 @@ def _draw(session: Session, report: Report) -> RenderableType:
         (
             (
                 each.line,
-                state(each.fate),
+                state(each.fate.words),
                 each.timezone,
-                each.source.strip(),
-                each.reason or (_fires(session, each) if report.dry_run else ""),
+                shortened(each.source.strip(), _SHOWN),
+                _outcome(session, each, report),
             )
             for each in report.lines
         ),
         empty="the file has no entries",
     )
-    notes = [Text(f"line {note.line}: {visible(note.reason)}", style="yellow") for note in report.notes]
+    notes = [Text(f"line {note.line}: {shortened(note.reason, _SHOWN)}", style="yellow") for note in report.notes]
     return Group(table, Text(), *notes, Text(_summary(report), style="bold"))
+
+
+def _outcome(session: Session, line: ImportedLine, report: Report) -> str:
+    if line.reason is not None:
+        return shortened(line.reason, _SHOWN)
+    return _fires(session, line) if report.dry_run else ""
 
 
 def _fires(session: Session, line: ImportedLine) -> str:
@@ -145,5 +196,5 @@ def _fires(session: Session, line: ImportedLine) -> str:
 
 
 def _summary(report: Report) -> str:
-    counts = ", ".join(f"{[each.fate for each in report.lines].count(fate)} {fate.value}" for fate in Fate)
+    counts = ", ".join(f"{[each.fate for each in report.lines].count(fate)} {fate.words}" for fate in Fate)
     return f"{counts}; nothing was changed (--dry-run)" if report.dry_run else counts

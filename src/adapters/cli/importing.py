@@ -15,7 +15,7 @@ from ...domain.job import HandlerType, JobDefinition, JobStatus, JobType, Schedu
 from ...domain.json import encoded, storable
 from ...ports.queries import JobFilter
 from ...ports.scheduler import IScheduler, OnConflict
-from .crontab import Crontab, CrontabEntry, job_name, to_payload
+from .crontab import Crontab, CrontabEntry, job_name, to_metadata, to_payload
 
 TAG: Final = "crontab"
 HANDLER: Final = HandlerType.COMMAND
@@ -25,21 +25,32 @@ _KEYS_AT_ONCE: Final = 50
 
 
 class Fate(StrEnum):
-    """What becomes of a line."""
+    """What becomes of a line, or of the job of a line that is gone."""
 
     NEW = "new"
     CHANGED = "changed"
     UNCHANGED = "unchanged"
     REFUSED = "refused"
+    LEFT_OVER = "left_over"
+    CANCELLED = "cancelled"
+
+    @property
+    def words(self) -> str:
+        """Say it to people."""
+        return self.value.replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedLine:
-    """One line of a crontab and what becomes of it; `reason` says why it was refused."""
+    """
+    One line of a crontab and what becomes of it; `reason` says why it was refused.
 
-    line: int
+    A job that is left over has no `line`, and its schedule and name as `source`.
+    """
+
     fate: Fate
     source: str
+    line: int | None = None
     key: str | None = None
     schedule: str | None = None
     timezone: str | None = None
@@ -77,7 +88,7 @@ class Planned:
         return replace(told, **outcome)  # type: ignore[arg-type]
 
 
-def define_entry(entry: CrontabEntry, timezone: str) -> JobDefinition:
+def define_entry(entry: CrontabEntry, timezone: str, *, scope: str = "") -> JobDefinition:
     """Make the definition of an entry; `timezone` holds where the crontab names none."""
     return JobDefinition(
         name=job_name(entry),
@@ -88,6 +99,7 @@ def define_entry(entry: CrontabEntry, timezone: str) -> JobDefinition:
         handler_name=HANDLER.value,
         key=entry.key,
         payload=to_payload(entry),
+        metadata=to_metadata(entry, scope),
         tags=(TAG,),
     )
 
@@ -95,9 +107,13 @@ def define_entry(entry: CrontabEntry, timezone: str) -> JobDefinition:
 async def compare(scheduler: IScheduler, crontab: Crontab, timezone: str) -> list[Planned]:
     """Put each entry beside the job that has its key; nothing is changed."""
     existing = {job.definition.key: job async for job in _jobs(scheduler, [entry.key for entry in crontab.entries])}
+    return [replace(each, existing=existing.get(each.entry.key)) for each in as_new(crontab, timezone)]
+
+
+def as_new(crontab: Crontab, timezone: str) -> list[Planned]:
+    """Make the job of each entry, as if there were none yet."""
     return [
-        Planned(entry=entry, definition=define_entry(entry, timezone), existing=existing.get(entry.key))
-        for entry in crontab.entries
+        Planned(entry=entry, definition=define_entry(entry, timezone, scope=crontab.scope)) for entry in crontab.entries
     ]
 
 

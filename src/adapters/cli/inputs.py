@@ -29,6 +29,9 @@ _ENUMS: Final[Mapping[str, type[Enum]]] = MappingProxyType(
 )
 _CLEARABLE: Final = ("key", "description", "start_date", "end_date", "max_executions", "payload")
 
+_NOW: Final = "now"
+_IN: Final = "in "
+
 E = TypeVar("E", bound=Enum)
 
 
@@ -72,19 +75,27 @@ def _refuse_constant(name: str) -> Json:
 
 def read_instant(text: str, field: str, timezone: str | None = None) -> datetime:
     """
-    Read an instant: ISO 8601 with an offset, or without one as wall time in `timezone`, or `in 10m` from now.
+    Read an instant: ISO 8601 with an offset, or without one as wall time in `timezone`, or `in 10m` from now, or `now`.
+
+    `now` is the next full second, which has not passed when it is put to use.
 
     Raises:
         InvalidInput: it cannot be read, has no offset and no zone, or does not exist in the zone.
     """
-    if text.startswith("in "):
-        return datetime.now(UTC).replace(microsecond=0) + _length(text.removeprefix("in ").strip().lower(), field)
+    if is_relative(text):
+        length = timedelta(seconds=1) if text == _NOW else _length(text.removeprefix(_IN).strip().lower(), field)
+        return datetime.now(UTC).replace(microsecond=0) + length
     try:
         instant = datetime.fromisoformat(text)
         return instant.astimezone(UTC) if instant.tzinfo else _from_wall(instant, field, timezone)
     except (ValueError, OverflowError):
         expected = "such as 2026-03-01T08:00:00Z, or `in 10m`"
         raise InvalidInput.of(field, f"{text!r} is not an instant; expected one {expected}") from None
+
+
+def is_relative(text: str) -> bool:
+    """Tell `now` and `in 10m` from instants that stay where they are."""
+    return text == _NOW or text.startswith(_IN)
 
 
 def optional_instant(text: str | None, field: str) -> datetime | None:

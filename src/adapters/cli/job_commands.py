@@ -70,7 +70,7 @@ async def delete(
     """
     Delete a job, and end what of it is pending or running.
 
-    Its executions can be read until retention removes them.
+    Its executions stay until retention removes them: `tocsin executions list --job ID` lists them.
     """
     async with session.connect() as scheduler:
         job_id = await find_job(scheduler, job)

@@ -30,6 +30,7 @@ Examples:
   tocsin jobs create --name backup --cron "0 2 * * *" --timezone Europe/Berlin --command "backup --all"
   tocsin jobs create --name ping --every 30s --url https://example.com/health --expect 200
   tocsin jobs create --name report --at "in 10m" --handler reports.send --payload @report.json
+  tocsin jobs create --name deploy --on-demand --command "deploy --all"
 """
 
 NameOption = Annotated[
@@ -60,6 +61,9 @@ async def create(
     cron: CronOption = None,
     every: EveryOption = None,
     at: AtOption = None,
+    on_demand: Annotated[
+        bool, typer.Option("--on-demand", help="No schedule: it runs only when triggered (type event).")
+    ] = False,
     timezone: ZoneOption = None,
     handler: Annotated[str | None, typer.Option(metavar="NAME", help="The function that does the work.")] = None,
     handler_type: Annotated[HandlerType | None, typer.Option(help="What kind of handler that is.")] = None,
@@ -87,9 +91,9 @@ async def create(
     """
     Create a job.
 
-    Say when with --cron, --every or --at, and what with --handler, --url or --command.
+    Say when with --cron, --every, --at or --on-demand, and what with --handler, --url or --command.
     """
-    when = When(cron=cron, every=every, at=at, timezone=timezone)
+    when = When(cron=cron, every=every, at=at, on_demand=on_demand, timezone=timezone)
     work = Work(
         handler=handler,
         handler_type=handler_type,
@@ -180,7 +184,7 @@ async def reschedule(
 
     One that has ended becomes active again.
     """
-    _, schedule = When(cron=cron, every=every, at=at, timezone=timezone).read()
+    _, schedule = When(cron=cron, every=every, at=at, timezone=timezone).timed()
     async with session.connect() as scheduler:
         job_id = await find_job(scheduler, job)
         changed = await scheduler.reschedule(

@@ -10,7 +10,7 @@ from ...ports.reports import JobStatistics, Preview, PreviewedFire
 from ...ports.stores import Page
 from .documents import encode
 from .tables import Cell, ago, facts, moment, rows, state
-from .texts import milliseconds, percent, visible, written
+from .texts import counted, milliseconds, percent, visible, written
 
 
 def job_list(page: Page[ScheduledJob]) -> RenderableType:
@@ -49,7 +49,7 @@ def job_facts(job: ScheduledJob) -> RenderableType:
             "last run": moment(job.last_run),
             "starts": moment(definition.start_date),
             "ends": moment(definition.end_date),
-            "at most": None if definition.max_executions is None else f"{definition.max_executions} executions",
+            "at most": None if definition.max_executions is None else counted(definition.max_executions, "execution"),
             "handler": f"{definition.handler_name} ({definition.handler_type.value})",
             "payload": None if definition.payload is None else _json(definition.payload),
             "tags": ", ".join(definition.tags) or None,
@@ -75,7 +75,7 @@ def fires(preview: Preview) -> RenderableType:
             (written(fire.local), f"{fire.scheduled_at:%Y-%m-%dT%H:%M:%SZ}", ago(fire.scheduled_at), _note(fire))
             for fire in preview.fires
         ),
-        empty="never fires again",
+        empty="no fires to come",
     )
     return Group(Text(visible(preview.description), style="bold"), table)
 
@@ -123,7 +123,7 @@ def figures(stats: JobStatistics) -> RenderableType:
 
 def _when(definition: JobDefinition) -> str:
     if definition.schedule is None:
-        return "on events"
+        return "when triggered"
     return definition.schedule if definition.timezone == "UTC" else f"{definition.schedule} {definition.timezone}"
 
 

@@ -23,14 +23,14 @@ from .options import (
     UntilOption,
 )
 from .references import find_job
-from .session import Session, remote
+from .session import Session, querying, remote
 
 
 def register(jobs: typer.Typer) -> None:
     """Add the reading commands."""
-    jobs.command("list")(remote(list_jobs))
+    jobs.command("list")(remote(querying(list_jobs)))
     jobs.command("show")(remote(show))
-    jobs.command("history")(remote(history))
+    jobs.command("history")(remote(querying(history)))
     jobs.command("stats")(remote(stats))
     jobs.command("preview")(remote(preview))
 
@@ -97,7 +97,11 @@ async def history(
     offset: OffsetOption = None,
     cursor: CursorOption = None,
 ) -> None:
-    """List a job's executions, newest first."""
+    """
+    List a job's executions, newest first.
+
+    Those of a deleted job are listed by `tocsin executions list --job ID`.
+    """
     query = ExecutionFilter(
         status=tuple(status or ()),
         scheduled_after=optional_instant(since, "since"),

@@ -9,15 +9,17 @@ from typing import Annotated, Final
 import typer
 
 from ...domain.errors import InvalidInput
+from ...domain.schedule import Once
 from ...ports.scheduler import Timing
 from .confirmation import confirm
 from .documents import listing
 from .factories import NodeOptions
-from .inputs import optional_instant, split_list
+from .inputs import is_relative, optional_instant, read_instant, split_list
 from .job_views import fires
 from .node_views import migration_list, setting_list
 from .options import AfterOption, CountOption, YesOption
 from .session import Local, local
+from .texts import counted
 
 PREVIEW_EXAMPLE: Final = 'Example: tocsin preview "0 2 * * *" --timezone Europe/Berlin'
 
@@ -95,7 +97,9 @@ def settings(desk: Local, *, config: ConfigOption = None) -> None:
 
 def preview(
     desk: Local,
-    schedule: Annotated[str, typer.Argument(metavar="SCHEDULE", help='A cron, "every 15m", PT6H or an instant.')],
+    schedule: Annotated[
+        str, typer.Argument(metavar="SCHEDULE", help='A cron, "every 15m", PT6H, an instant, "in 10m" or now.')
+    ],
     *,
     timezone: Annotated[str, typer.Option(metavar="ZONE", help="IANA name, such as Europe/Berlin.")] = "UTC",
     count: CountOption = 10,
@@ -103,7 +107,8 @@ def preview(
 ) -> None:
     """Show when a schedule fires, without any server."""
     instant = optional_instant(after, "after") or desk.now
-    found = desk.factories.preview(Timing(schedule=schedule, timezone=timezone), after=instant, count=count)
+    written = str(Once(at=read_instant(schedule, "schedule"))) if is_relative(schedule) else schedule
+    found = desk.factories.preview(Timing(schedule=written, timezone=timezone), after=instant, count=count)
     desk.output.show(found, fires)
 
 
@@ -130,7 +135,7 @@ def down(
     """Undo the newest steps of the schema, with what they hold."""
     if steps < 1:
         raise InvalidInput.of("steps", "must be 1 or more")
-    confirm(f"Undo {steps} of the schema's steps, with all that they hold?", yes=yes)
+    confirm(f"Undo the newest {counted(steps, 'step')} of the schema, with all that they hold?", yes=yes)
     migrations = desk.factories.migrations(NodeOptions(config=config, database_url=database_url))
     undone = asyncio.run(migrations.down(steps))
     desk.output.show(listing(undone), lambda _: migration_list(undone))

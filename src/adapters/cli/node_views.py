@@ -8,11 +8,11 @@ from datetime import timedelta
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ...ports.reports import Health, Metrics
+from ...ports.reports import Health, Metrics, QueueState
 from ...ports.stores import Worker
 from .factories import Migration, SettingRow
 from .tables import ago, facts, moment, rows, state
-from .texts import milliseconds, percent, span, wall
+from .texts import counted, milliseconds, percent, span, wall
 
 
 def worker_list(workers: Sequence[Worker]) -> RenderableType:
@@ -52,7 +52,7 @@ def metrics_facts(metrics: Metrics) -> RenderableType:
                 metrics.lateness.p50_lateness_ms, metrics.lateness.p95_lateness_ms, metrics.lateness.p99_lateness_ms
             ),
             "queue": _counts({name: getattr(queue, name) for name in ("ready", "waiting", "retrying", "running")}),
-            "due": f"{queue.due_jobs} jobs, the oldest for {span(timedelta(seconds=queue.oldest_due_seconds))}",
+            "due": _due(queue),
             "workers": f"{system.live_workers} live, {system.running} of {system.capacity} slots in use",
             "version": system.version,
         },
@@ -90,6 +90,10 @@ def migration_list(migrations: Sequence[Migration]) -> RenderableType:
         ((each.version, each.name, moment(each.applied_at)) for each in migrations),
         empty="nothing to do",
     )
+
+
+def _due(queue: QueueState) -> str:
+    return f"{counted(queue.due_jobs, 'job')}, the oldest for {span(timedelta(seconds=queue.oldest_due_seconds))}"
 
 
 def _counts(counts: Mapping[str, int]) -> str:

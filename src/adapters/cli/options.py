@@ -22,7 +22,7 @@ CronOption = Annotated[
     typer.Option("--cron", metavar="CRON", help='5 fields, or 6 with seconds first, or @daily and kin: "0 2 * * *".'),
 ]
 EveryOption = Annotated[str | None, typer.Option("--every", metavar="LENGTH", help="15m, 6 hours or PT6H.")]
-AtOption = Annotated[str | None, typer.Option("--at", metavar="INSTANT", help='2026-03-01T08:00:00Z, or "in 10m".')]
+AtOption = Annotated[str | None, typer.Option("--at", metavar="INSTANT", help='2026-03-01T08:00:00Z, "in 10m" or now.')]
 ZoneOption = Annotated[
     str | None, typer.Option("--timezone", metavar="ZONE", help="IANA name, such as Europe/Berlin; else UTC.")
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Final
 from uuid import UUID
 
@@ -35,6 +36,15 @@ async def find_job(scheduler: IScheduler, reference: str) -> UUID:
         ids = ", ".join(str(job.id) for job in found)
         raise InvalidInput.of("job", f"{len(found)} jobs are called {reference!r}; name one by its id: {ids}")
     return found[0].id
+
+
+async def job_names(scheduler: IScheduler, job_ids: Iterable[UUID]) -> dict[UUID, str]:
+    """Find the names of jobs; those that were deleted have none."""
+    names = {}
+    for job_id in dict.fromkeys(job_ids):
+        with suppress(JobNotFound):
+            names[job_id] = (await scheduler.get_job(job_id)).definition.name
+    return names
 
 
 def _current(jobs: Iterable[ScheduledJob]) -> list[ScheduledJob]:

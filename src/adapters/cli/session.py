@@ -10,13 +10,13 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import wraps
-from typing import Annotated, Any, Concatenate, Final, TypeVar, get_type_hints
+from typing import Annotated, Any, Concatenate, Final, ParamSpec, TypeVar, get_type_hints
 from urllib.parse import urlsplit
 
 import typer
 from rich.console import Console, RenderableType
 
-from ...domain.errors import InvalidInput
+from ...domain.errors import InvalidInput, InvalidJob
 from ...ports.scheduler import IScheduler
 from ...ports.stores import Page
 from .documents import encode
@@ -28,6 +28,7 @@ DEFAULT_SERVER: Final = "http://127.0.0.1:8080"
 # Tables are cut to a terminal's width, but a pipe has none and must get everything.
 _PIPE_WIDTH: Final = 10_000
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 ServerOption = Annotated[
@@ -138,6 +139,24 @@ def remote(command: Callable[Concatenate[Session, ...], Coroutine[Any, Any, None
             asyncio.run(command(session, **options))
 
     return _signed(run, command, server=ServerOption, as_json=JsonOption)
+
+
+def querying(command: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, Coroutine[Any, Any, None]]:
+    """
+    Make what a command finds wrong with its query an input that is not valid, since no job is.
+
+    Raises (the command):
+        InvalidInput: a bound of paging or of a filter is broken.
+    """
+
+    @wraps(command)
+    async def run(*arguments: P.args, **options: P.kwargs) -> None:
+        try:
+            await command(*arguments, **options)
+        except InvalidJob as error:
+            raise InvalidInput(error.errors) from None
+
+    return run
 
 
 def _signed(run: Callable[..., None], command: Callable[..., Any], **gained: Any) -> Callable[..., None]:  # noqa: ANN401

@@ -29,6 +29,7 @@ _STYLES: Final[Mapping[str, str]] = MappingProxyType(
         "degraded": "yellow",
         "draining": "yellow",
         "changed": "yellow",
+        "left over": "yellow",
         "failed": "red",
         "timeout": "red",
         "unhealthy": "red",
@@ -43,7 +44,20 @@ _STYLES: Final[Mapping[str, str]] = MappingProxyType(
 
 # On a narrow terminal these give way; what stands under the others is short, or useless when cut.
 _FOLDING: Final = frozenset(
-    {"name", "schedule", "detail", "note", "crontab", "reason", "next fires", "error", "last error", "value", "roles"},
+    {
+        "name",
+        "job",
+        "schedule",
+        "detail",
+        "note",
+        "crontab",
+        "reason",
+        "next fires",
+        "error",
+        "last error",
+        "value",
+        "roles",
+    },
 )
 
 Cell = RenderableType | int | None

@@ -62,6 +62,17 @@ def written(instant: datetime) -> str:
     return f"{text[:_WITHOUT_OFFSET]} {text[_WITHOUT_OFFSET:]}"
 
 
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """Say how many: `1 retry`, `2 retries`; without `many` an s is added."""
+    return f"{count} {one if count == 1 else many or f'{one}s'}"
+
+
+def shortened(text: str, longest: int) -> str:
+    """Make foreign text safe to print, and cut it to so many characters if it is longer."""
+    shown = visible(text)
+    return shown if len(shown) <= longest else f"{shown[: longest - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
 def percent(share: float | None) -> str:
     """Write a share of 1 as a percentage, or a dash."""
     return "-" if share is None else f"{share:.1%}"

@@ -46,9 +46,12 @@ class FunctionRegistry:
         result. A plain function runs in a thread.
 
         Raises:
-            InvalidInput: the name or the function does not qualify.
+            InvalidInput: the name or the function does not qualify; at once if a function stands for the name.
             Conflict: another function has the name.
         """
+        if not isinstance(name, str):
+            # Without parentheses the function is decorated with a decorator that never learns its name.
+            raise InvalidInput.of("name", f'is missing: write @tocsin.handler("{_suggested(name)}")')
 
         def register(function: Function) -> Function:
             self._add(name, function)
@@ -82,6 +85,10 @@ def _check_name(name: str) -> None:
         raise InvalidInput.of("name", f"must be 1 to {_NAME_LIMIT} printable characters, without spaces around them")
     if name.startswith(RESERVED_PREFIX):
         raise InvalidInput.of("name", f"names that start with {RESERVED_PREFIX!r} are Tocsin's own")
+
+
+def _suggested(function: object) -> str:
+    return str(getattr(function, "__name__", "reports.send"))
 
 
 def _arguments(name: str, function: Callable[..., object]) -> _Arguments:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import socket
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import ClassVar, Final
 from uuid import UUID
 
+from aiohttp import ClientConnectorError, ServerDisconnectedError
 from pydantic import ValidationError
 
 from ...domain.errors import (
@@ -27,7 +30,7 @@ from .wire.problem import Problem
 
 
 class ServerUnreachable(StoreUnavailable):
-    """No server answered at the address; the message says what to do about it."""
+    """No server answered at the address; the message says why."""
 
 
 class UnexpectedAnswer(TocsinError):
@@ -40,6 +43,33 @@ class UnexpectedAnswer(TocsinError):
         super().__init__(message)
         self.status = status
         self.problem_code = problem_code
+
+
+_CLOSED: Final = "the connection was closed before an answer came"
+_NO_CONNECTION: Final[Mapping[int, str]] = MappingProxyType(
+    {
+        errno.ECONNREFUSED: "nothing listens there",
+        errno.ECONNRESET: _CLOSED,
+        errno.EPIPE: _CLOSED,
+        errno.EHOSTUNREACH: "no way leads there",
+        errno.ENETUNREACH: "no way leads there",
+    },
+)
+
+
+def unreachable(error: Exception) -> str:
+    """Say in a few words why no answer came."""
+    match error:
+        case TimeoutError():
+            return "timed out"
+        case ServerDisconnectedError():
+            return _CLOSED
+        case ClientConnectorError(os_error=socket.gaierror()):
+            return "no address is known for that name"
+        case OSError(errno=number):
+            return _NO_CONNECTION.get(number or 0, "no connection could be made")
+        case _:
+            return "what answers there does not speak HTTP"
 
 
 def error_of(status: int, body: bytes) -> TocsinError:

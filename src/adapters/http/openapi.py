@@ -98,7 +98,10 @@ def _operation(endpoint: Endpoint[Any, Any], schemas: _Schemas) -> Schema:
         "responses": _responses(endpoint, schemas),
     }
     if endpoint.takes_body:
-        content = {"application/json": {"schema": schemas.reference(endpoint.body, "validation")}}
+        media: Schema = {"schema": schemas.reference(endpoint.body, "validation")}
+        if endpoint.body.examples:
+            media["examples"] = {name: {"value": value} for name, value in endpoint.body.examples.items()}
+        content = {"application/json": media}
         operation["requestBody"] = {"required": _needs_body(endpoint), "content": content}
     return operation
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
@@ -57,14 +58,14 @@ def _body(document: Schema) -> Iterator[str]:
         for path, methods in document["paths"].items():
             for method, operation in methods.items():
                 if section in operation["tags"]:
-                    yield from _operation(method, path, operation)
+                    yield from _operation(method, path, operation, document["components"]["responses"])
     yield '<h2 id="Shapes">Shapes</h2>'
     for name, schema in sorted(document["components"]["schemas"].items()):
         yield from _shape(name, schema)
     yield "</main>"
 
 
-def _operation(method: str, path: str, operation: Schema) -> Iterator[str]:
+def _operation(method: str, path: str, operation: Schema, shared: Schema) -> Iterator[str]:
     yield f'<details id="{_text(operation["operationId"])}"><summary><b>{_text(method.upper())}</b>'
     yield f"<code>{_text(path)}</code> <span>{_text(operation['summary'])}</span></summary>"
     if operation["parameters"]:
@@ -72,9 +73,15 @@ def _operation(method: str, path: str, operation: Schema) -> Iterator[str]:
         yield from _table(_parameter(parameter) for parameter in operation["parameters"])
     if "requestBody" in operation:
         yield f"<h3>Body</h3><p>{_media(operation['requestBody']['content'])}</p>"
+        for media in operation["requestBody"]["content"].values():
+            yield from (_example(name, example) for name, example in media.get("examples", {}).items())
     yield "<h3>Answers</h3>"
-    yield from _table(_answer(status, answer) for status, answer in operation["responses"].items())
+    yield from _table(_answer(status, answer, shared) for status, answer in operation["responses"].items())
     yield "</details>"
+
+
+def _example(name: str, example: Schema) -> str:
+    return f"<p>{_text(name)}</p><pre><code>{_text(json.dumps(example['value'], indent=2))}</code></pre>"
 
 
 def _parameter(parameter: Schema) -> tuple[str, str, str]:
@@ -83,9 +90,9 @@ def _parameter(parameter: Schema) -> tuple[str, str, str]:
     return name, _type(parameter["schema"]), _notes({**parameter["schema"], **parameter})
 
 
-def _answer(status: str, answer: Schema) -> tuple[str, str, str]:
+def _answer(status: str, answer: Schema, shared: Schema) -> tuple[str, str, str]:
     if "$ref" in answer:
-        words = answer["$ref"].rpartition("/")[2]
+        words = shared[answer["$ref"].rpartition("/")[2]]["description"]
         return f"<code>{_text(status)}</code>", _link("Problem"), _text(words)
     return f"<code>{_text(status)}</code>", _media(answer.get("content", {})), _text(answer["description"])
 

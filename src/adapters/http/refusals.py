@@ -34,7 +34,7 @@ class MethodNotAllowed(TocsinError):
     def __init__(self, method: str, allowed: Iterable[str]) -> None:
         """Keep the methods, sorted."""
         self.allowed = tuple(sorted(allowed))
-        super().__init__(f"{method} is not served here; {', '.join(self.allowed)} is")
+        super().__init__(f"{method} is not served here; allowed: {', '.join(self.allowed)}")
 
 
 class NoVersionMatches(TocsinError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ipaddress import ip_address
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
@@ -33,11 +33,13 @@ async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
     Refuse what a web page elsewhere could make a browser send here.
 
     A Host that is not this node's means DNS rebinding; a body of another type than JSON is what a form
-    can send without asking; and browsers say themselves when a request comes from another site.
+    can send without asking; and browsers say themselves when a request comes from another site, old ones
+    at least from which origin.
     """
     _check_host(request)
     if request.method not in _SAFE_METHODS:
         _check_site(request)
+        _check_origin(request)
         _check_media_type(request)
     return await handler(request)
 
@@ -53,7 +55,7 @@ def _check_host(request: web.Request) -> None:
     named = request.headers.getall("Host", [])
     try:
         (authority,) = named
-        host = (URL(f"http://{authority}").host or "").lower().rstrip(".")
+        host = _place(f"http://{authority}").host
     except ValueError:
         raise Malformed("a request names exactly one Host") from None
     if host not in request.app[NODE].hosts and not _is_loopback(host):
@@ -74,6 +76,32 @@ def _is_loopback(host: str) -> bool:
 def _check_site(request: web.Request) -> None:
     if request.headers.get("Sec-Fetch-Site", "none") not in _SAME_SITE:
         raise Forbidden("requests that change something are not taken from pages of other sites")
+
+
+def _check_origin(request: web.Request) -> None:
+    """Let pages of this node through: its host and port, or those that a proxy in front has, if it is allowed."""
+    own = _place(f"http://{request.headers['Host']}")
+    for origin in request.headers.getall("Origin", []):
+        try:
+            place = _place(origin)
+        except ValueError:
+            place = _Place("", None)
+        if place != own and place.host not in request.app[NODE].hosts:
+            raise Forbidden(
+                f"requests that change something are not taken from pages of {origin[:255]!r}; "
+                "add its host to the allowed hosts if it is this node's"
+            )
+
+
+class _Place(NamedTuple):
+    host: str
+    port: int | None
+
+
+def _place(url: str) -> _Place:
+    """Read host and port; the port of the scheme is None, because TLS may end before this node."""
+    parts = URL(url)
+    return _Place((parts.host or "").lower().rstrip("."), parts.explicit_port)
 
 
 def _check_media_type(request: web.Request) -> None:

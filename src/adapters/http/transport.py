@@ -14,7 +14,7 @@ from yarl import URL
 from ...domain.errors import InvalidInput, InvalidJob
 from ...domain.json import Json, encoded
 from .etag import entity_tag
-from .failures import ServerUnreachable, UnexpectedAnswer, error_of
+from .failures import ServerUnreachable, UnexpectedAnswer, error_of, unreachable
 from .wire import BASE
 from .wire.model import Output
 
@@ -114,10 +114,7 @@ class Transport:
             ) as response:
                 return response.status, await response.read()
         except (ClientError, TimeoutError, OSError) as error:
-            raise ServerUnreachable(
-                f"no answer from {self._base.origin()} ({_reason(error)}); is it running? "
-                "`tocsin serve` starts one, and an address can be given"
-            ) from error
+            raise ServerUnreachable(f"no answer from {self._base.origin()}: {unreachable(error)}") from error
 
 
 def _checked(base_url: str) -> URL:
@@ -145,7 +142,3 @@ def _unspeakable(body: Mapping[str, Json]) -> str:
         except (TypeError, ValueError, RecursionError):
             return name
     return "body"
-
-
-def _reason(error: BaseException) -> str:
-    return "timed out" if isinstance(error, TimeoutError) else str(error) or type(error).__name__

@@ -1,7 +1,7 @@
 """Crontab files, read as cron reads them, with nothing dropped in silence."""
 
 from .document import Crontab, CrontabEntry, CrontabLayout, CrontabSetting, Note, RefusedLine
-from .job import job_name, to_payload
+from .job import job_name, scope_of, to_metadata, to_payload
 from .reader import read_crontab
 
 __all__ = [
@@ -13,5 +13,7 @@ __all__ = [
     "RefusedLine",
     "job_name",
     "read_crontab",
+    "scope_of",
+    "to_metadata",
     "to_payload",
 ]

@@ -66,7 +66,7 @@ class Note:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crontab:
     """
-    A whole file, each part in the order of its lines.
+    A whole file, each part in the order of its lines; `scope` keeps its keys apart from those of other files.
 
     Every line that is neither blank nor a comment is in exactly one of `entries`, `settings` and `refused`.
     """
@@ -75,3 +75,4 @@ class Crontab:
     settings: tuple[CrontabSetting, ...]
     refused: tuple[RefusedLine, ...]
     notes: tuple[Note, ...]
+    scope: str = ""

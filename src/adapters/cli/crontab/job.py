@@ -22,6 +22,25 @@ def job_name(entry: CrontabEntry) -> str:
     return shown if len(shown) <= LONGEST_NAME else f"{shown[: LONGEST_NAME - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
+def to_metadata(entry: CrontabEntry, scope: str) -> dict[str, Json]:
+    """
+    Write down where the job comes from, under `crontab`; `scope_of` reads it.
+
+    Neither file nor line is in it: a file that moves, or a line in it, changes no job.
+    """
+    whose = {} if entry.user is None else {"user": entry.user}
+    return {"crontab": {"scope": scope, **whose}}
+
+
+def scope_of(metadata: Json) -> str | None:
+    """Read the scope of the crontab that a job came from; None if it came from none."""
+    match metadata:
+        case {"crontab": {"scope": str(scope)}}:
+            return scope
+        case _:
+            return None
+
+
 def to_payload(entry: CrontabEntry) -> dict[str, Json]:
     """Write the payload of the job; what is not set is left out. As under cron, the command starts in HOME."""
     payload: dict[str, Json] = {"shell": entry.command}

@@ -53,6 +53,7 @@ def read_crontab(
         settings=tuple(reader.settings),
         refused=tuple(reader.refused),
         notes=tuple(reader.notes),
+        scope=scope,
     )
 
 

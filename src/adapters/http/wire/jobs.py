@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, ClassVar, Self, cast
 from uuid import UUID
 
@@ -21,6 +23,7 @@ from ....domain.job import (
     OverlapPolicy,
     ScheduledJob,
 )
+from ....domain.json import Json
 from ....ports.scheduler import JobChanges
 from .fields import (
     DEFAULTS,
@@ -99,6 +102,35 @@ class DefinitionFields(Input):
 class JobIn(DefinitionFields):
     """A job to store. `handler_name` may be left out for the types http and command."""
 
+    examples: ClassVar[Mapping[str, Mapping[str, Json]]] = MappingProxyType(
+        {
+            "cron": {
+                "name": "Nightly health check",
+                "type": "cron",
+                "schedule": "0 2 * * *",
+                "timezone": "Europe/Berlin",
+                "handler_name": "tocsin.health_check",
+                "tags": ["night"],
+            },
+            "interval": {
+                "name": "Watch the shop",
+                "type": "interval",
+                "schedule": "every 15m",
+                "handler_type": "http",
+                "payload": {"method": "GET", "url": "https://example.com/health", "expect": [200]},
+                "key": "watch-the-shop",
+                "max_retries": 5,
+            },
+            "one_time": {
+                "name": "Say hello in the next century",
+                "type": "one_time",
+                "execute_at": "2100-01-01T00:00:00Z",
+                "handler_name": "tocsin.noop",
+                "payload": {"hello": "century"},
+            },
+        }
+    )
+
     name: Name
     type: JobType
     handler_name: HandlerName | None = None
@@ -108,7 +140,7 @@ class JobIn(DefinitionFields):
     @model_validator(mode="after")
     def _has_what_its_type_needs(self) -> Self:
         if self.execute_at is not None and self.type is not JobType.ONE_TIME:
-            raise misplaced("execute_at", f"is for one_time jobs; a {self.type.value} job has no such field")
+            raise misplaced("execute_at", f"is for jobs of type one_time, not {self.type.value}")
         if self.type is JobType.ONE_TIME and self.schedule is None and self.execute_at is None:
             raise misplaced("execute_at", "is required for a job of type one_time")
         if self.handler_name is None and self.handler_type not in {HandlerType.HTTP, HandlerType.COMMAND}:
@@ -211,7 +243,7 @@ class JobOut(Output):
         """
         Read a job as it was shown.
 
-        What the API does not show takes its default: `last_nominal`, `exhausted` and, of the counters,
+        What the API does not show takes its default: `last_nominal`, `exhausted`, `outcome` and, of the counters,
         `scheduled_count`, `slots_taken`, `waiting` and `live`.
         """
         counters = JobCounters(

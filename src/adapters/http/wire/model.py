@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from ....domain.errors import FieldError, InvalidInput, InvalidJob
+from ....domain.json import Json
 
 _WORDS: Final = MappingProxyType(
     {
@@ -44,6 +45,7 @@ class Input(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     refusal: ClassVar[type[InvalidInput]] = InvalidJob
+    examples: ClassVar[Mapping[str, Mapping[str, Json]]] = MappingProxyType({})
 
 
 class Nothing(Input):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from ....domain.errors import InvalidInput, InvalidSchedule
 from ....domain.execution import SkipReason
+from ....domain.json import Json
 from ....ports.reports import Preview, PreviewedFire
 from ....ports.scheduler import PREVIEW_BOUNDS, Timing
 from .fields import DEFAULTS, Instant, LocalTime, MaxExecutions, ScheduleText, ShownInstant, Timezone
@@ -18,6 +21,18 @@ class PreviewIn(Input):
     """A schedule that is no job yet, and how many of its fires to show, later than when."""
 
     refusal: ClassVar[type[InvalidInput]] = InvalidSchedule
+    examples: ClassVar[Mapping[str, Mapping[str, Json]]] = MappingProxyType(
+        {
+            "cron": {
+                "schedule": "30 2 * * *",
+                "timezone": "Europe/Berlin",
+                "after": "2026-03-27T00:00:00Z",
+                "count": 5,
+            },
+            "interval": {"schedule": "PT6H", "count": 3},
+            "instant": {"schedule": "2100-01-01T00:00:00Z"},
+        }
+    )
 
     schedule: ScheduleText
     timezone: Timezone = DEFAULTS["timezone"]
