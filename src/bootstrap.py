@@ -16,7 +16,7 @@ from .adapters.handlers.catalog import LocalHandlers
 from .adapters.handlers.command import CommandHandler
 from .adapters.handlers.modules import load_modules
 from .adapters.handlers.targets import TargetPolicy
-from .adapters.memory import InProcessDispatcher, NoDispatcher, memory_storage
+from .adapters.memory import InProcessDispatcher, memory_storage
 from .adapters.sqlite import open_sqlite
 from .adapters.system import SystemClock, Uuid7Sequence
 from .adapters.telemetry import StructuredLog
@@ -89,7 +89,7 @@ async def assemble(settings: Settings, clock: Clock) -> AsyncIterator[Assembly]:
         runs = Role.EXECUTOR in settings.roles
         parts = Parts(
             storage=storage,
-            dispatcher=InProcessDispatcher(capabilities=handlers.capabilities) if runs else NoDispatcher(),
+            dispatcher=InProcessDispatcher(capabilities=handlers.capabilities if runs else frozenset),
             handlers=handlers,
             planning=Planning(CroniterCalendar(), Uuid7Sequence(), telemetry),
             retention=retention,

@@ -26,7 +26,7 @@ from .application.samples import add_samples
 from .bootstrap import Assembly, assemble
 from .domain.errors import InvalidInput
 from .ports.telemetry import Telemetry
-from .settings import Settings
+from .settings import Settings, unknown_variables
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 SHUTDOWN_SECONDS: Final = 2.0
@@ -81,6 +81,8 @@ def _see_through(loop: asyncio.AbstractEventLoop, main: asyncio.Task[None], tele
 async def _serve(settings: Settings, stop: asyncio.Event) -> None:
     async with assemble(settings, SystemClock()) as assembly:
         node, telemetry = assembly.node, assembly.node.parts.telemetry
+        if unknown := unknown_variables(os.environ):
+            telemetry.warning("settings.unknown", variables=unknown)
         # Handlers come last: until then nobody can do anything to this task.
         async with _http(settings, assembly) as listening:
             if settings.samples:

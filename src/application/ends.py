@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..domain.attempt import Finish
+from ..domain.execution import ExecutionStatus
 from ..ports.dispatcher import Dispatch, Dispatcher
 from ..ports.ledger import Finished, Ledger
 from ..ports.telemetry import Telemetry
@@ -17,13 +18,16 @@ from .journal import Journal
 
 FINISH_BATCH: Final = 500
 
+_FAILURES: Final = frozenset({ExecutionStatus.FAILED, ExecutionStatus.TIMEOUT})
+
 
 @dataclass(slots=True, kw_only=True)
 class Ends:
     """
     Ends to write and slots to free; what a failing store does not take is kept, in order.
 
-    Any task may add and flush; `bell` rings when there is something new to write, `written` when something was.
+    Any task may add and flush; `bell` rings when there is something new to write, `written` when something was,
+    and `retrying` when what was written waits for another attempt.
     Until then their leases must be renewed: nobody else may take what has ended for lost.
     """
 
@@ -33,6 +37,7 @@ class Ends:
     journal: Journal
     bell: Bell
     written: Bell
+    retrying: Bell
     _finishes: list[tuple[Finish, Hold]] = field(default_factory=list, init=False)
     _gone: list[Hold] = field(default_factory=list, init=False)
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
@@ -80,7 +85,10 @@ class Ends:
         written = await self.ledger.finish([finish for finish, _ in batch])
         del self._finishes[: len(batch)]
         self.written.ring()
+        if any(not finish.status.terminal for finish, _ in batch):
+            self.retrying.ring()
         self._tell(written)
+        self._tell_failures([finish for finish, _ in batch if finish.status in _FAILURES])
         rejected = frozenset(written.rejected)
         for _, hold in batch:
             # What was cancelled before its end was written still holds its slot, and nobody else knows it gone.
@@ -94,6 +102,18 @@ class Ends:
             self.telemetry.warning("execution.lease_lost", execution_id=str(execution_id), attempt=attempt)
         for execution_id, attempt in written.set_aside:
             self.telemetry.error("execution.set_aside", execution_id=str(execution_id), attempt=attempt)
+
+    def _tell_failures(self, failures: Sequence[Finish]) -> None:
+        """Say in one line a batch what ended badly: a node whose every handler fails must not drown in lines."""
+        if failures:
+            newest = failures[-1]
+            self.telemetry.warning(
+                "execution.failed",
+                executions=len(failures),
+                newest=str(newest.execution_id),
+                status=newest.status.value,
+                error_type=newest.error_type,
+            )
 
     async def hand_on(self, dispatches: Sequence[Dispatch]) -> None:
         """Give work to the pipe; one that is broken is only told of, because a sweeper repeats what it lost."""

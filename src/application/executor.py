@@ -48,6 +48,7 @@ class Executor:
     receive_wait: float = RECEIVE_WAIT
     holds: dict[tuple[UUID, int], Hold] = field(default_factory=dict)
     finished: Bell = field(default_factory=Bell)
+    retrying: Bell = field(default_factory=Bell)
     journal: Journal = field(init=False)
     ends: Ends = field(init=False)
     _room: Bell = field(default_factory=Bell, init=False)
@@ -62,6 +63,7 @@ class Executor:
             journal=self.journal,
             bell=self.finished,
             written=self._room,
+            retrying=self.retrying,
         )
 
     @property

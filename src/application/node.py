@@ -124,6 +124,8 @@ class Node:
                 grace=self.limits.dispatch_grace,
             )
             self._add("sweeper", sweeper, cap=wake)
+            if self.executor is not None:
+                self._loops["sweeper"].bell = self.executor.retrying
             self._add("retention", parts.retention, cap=INTERVAL_SECONDS)
         if roles - {Role.API}:
             self._add("registration", Registration(self), cap=BEAT_SECONDS)

@@ -19,7 +19,7 @@ from tocsin.adapters.cli.factories import Factories, Migration, NodeOptions, Set
 from tocsin.adapters.handlers.catalog import LocalHandlers
 from tocsin.adapters.handlers.command import CommandHandler
 from tocsin.adapters.handlers.functions import FunctionRegistry
-from tocsin.adapters.memory import NoDispatcher, memory_storage
+from tocsin.adapters.memory import InProcessDispatcher, memory_storage
 from tocsin.adapters.system import ManualClock, Uuid7Sequence
 from tocsin.adapters.telemetry import StructuredLog
 from tocsin.application.health import HealthCheck
@@ -131,7 +131,7 @@ class CommandLine:
             yield Scheduler(
                 storage=self.storage,
                 planning=self.planning,
-                dispatcher=NoDispatcher(),
+                dispatcher=InProcessDispatcher(capabilities=frozenset),
                 handlers=handlers,
                 health=health,
             )

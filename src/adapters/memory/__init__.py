@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...ports.clock import Clock
 from ...ports.storage import Storage
 from .database import MemoryDatabase
-from .dispatcher import InProcessDispatcher, NoDispatcher
+from .dispatcher import InProcessDispatcher
 from .executions import MemoryExecutions
 from .jobs import MemoryJobs
 from .ledger import MemoryLedger
@@ -18,7 +18,6 @@ __all__ = [
     "MemoryJobs",
     "MemoryLedger",
     "MemoryWorkers",
-    "NoDispatcher",
     "memory_storage",
 ]
 

@@ -121,26 +121,3 @@ def _most_urgent(queues: Sequence[list[_Entry]], limit: int) -> Iterator[Dispatc
         if not filled:
             return
         yield heapq.heappop(min(filled))[2]
-
-
-class NoDispatcher:
-    """
-    Carries nothing, for a process that runs no executor.
-
-    What it is handed stays marked as dispatched in the store, where the sweepers of other processes find it lost.
-    """
-
-    async def dispatch(self, batch: Sequence[Dispatch]) -> None:
-        """Forget the batch."""
-
-    async def receive(self, *, capabilities: Collection[str], limit: int, wait: float) -> Sequence[Dispatch]:  # noqa: ARG002 - the port's
-        """Wait in vain."""
-        await asyncio.sleep(wait)
-        return []
-
-    async def acknowledge(self, batch: Sequence[Dispatch]) -> None:
-        """Forget the batch."""
-
-    async def lost(self, candidates: Sequence[Dispatch]) -> Sequence[Dispatch]:  # noqa: ARG002 - the port's
-        """Claim no loss: there is nobody here to hand it to again."""
-        return []
