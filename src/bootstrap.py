@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
@@ -40,6 +40,7 @@ class Assembly:
     node: Node
     scheduler: Scheduler
     health: HealthCheck
+    kill_commands: Callable[[], None]
 
 
 @asynccontextmanager
@@ -98,7 +99,7 @@ async def assemble(settings: Settings, clock: Clock) -> AsyncIterator[Assembly]:
         )
         node = _node(settings, parts)
         health.executor, health.pulses = node.executor, node.pulses
-        yield Assembly(node=node, scheduler=_scheduler(node, health), health=health)
+        yield Assembly(node=node, scheduler=_scheduler(node, health), health=health, kill_commands=handlers.kill)
 
 
 WAKE_SECONDS_IN_MEMORY: Final = 5.0

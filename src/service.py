@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from threading import Event
 from types import FrameType
 from typing import Final, NoReturn
 
@@ -46,6 +45,29 @@ class _Listening:
                 connection.force_close()
 
 
+class _Stop:
+    """
+    What signals ask for: the first to stop, the second to end at once, with `last_act` and no more.
+
+    The handlers are the interpreter's, because the loop's own would wait for a loop that a handler may block.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.asked = asyncio.Event()
+        self.last_act: Callable[[], None] = lambda: None
+        self._loop = loop
+        self._received = False
+        for number in SIGNALS:
+            signal.signal(number, self._receive)
+
+    def _receive(self, number: int, _: FrameType | None) -> None:
+        if self._received:
+            self.last_act()
+            os._exit(128 + number)
+        self._received = True
+        self._loop.call_soon_threadsafe(self.asked.set)
+
+
 def serve(settings: Settings) -> NoReturn:
     """
     Run a node until SIGTERM or SIGINT, drain it, and end the process with the exit code.
@@ -56,7 +78,7 @@ def serve(settings: Settings) -> NoReturn:
     telemetry = StructuredLog(form=settings.log_format, level=settings.log_level)
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
-    stop = _stop_on_signal(loop)
+    stop = _Stop(loop)
     _see_through(loop, loop.create_task(_serve(settings, stop)), telemetry)
     # The interpreter would wait for threads that handlers left behind, and the loop for tasks that do not listen.
     logging.shutdown()
@@ -78,9 +100,10 @@ def _see_through(loop: asyncio.AbstractEventLoop, main: asyncio.Task[None], tele
             return
 
 
-async def _serve(settings: Settings, stop: asyncio.Event) -> None:
+async def _serve(settings: Settings, stop: _Stop) -> None:
     async with assemble(settings, SystemClock()) as assembly:
         node, telemetry = assembly.node, assembly.node.parts.telemetry
+        stop.last_act = assembly.kill_commands
         if unknown := unknown_variables(os.environ):
             telemetry.warning("settings.unknown", variables=unknown)
         # Handlers come last: until then nobody can do anything to this task.
@@ -98,7 +121,7 @@ async def _serve(settings: Settings, stop: asyncio.Event) -> None:
                 await node.start()
                 if listening is not None:
                     telemetry.info("http.listening", url=listening.url)
-                await _though_cancelled(stop.wait, cancelled)
+                await _though_cancelled(stop.asked.wait, cancelled)
                 telemetry.info("node.draining", limit_seconds=settings.drain_seconds)
             finally:
                 await _though_cancelled(node.stop, cancelled)
@@ -117,22 +140,6 @@ async def _though_cancelled(step: Callable[[], Awaitable[object]], tell: Callabl
                 pass
         else:
             return
-
-
-def _stop_on_signal(loop: asyncio.AbstractEventLoop) -> asyncio.Event:
-    """Answer what the first signal sets; the handlers are the interpreter's, because the loop's wait for the loop."""
-    stop = asyncio.Event()
-    received = Event()
-
-    def receive(number: int, _: FrameType | None) -> None:
-        if received.is_set():
-            os._exit(128 + number)
-        received.set()
-        loop.call_soon_threadsafe(stop.set)
-
-    for number in SIGNALS:
-        signal.signal(number, receive)
-    return stop
 
 
 @asynccontextmanager

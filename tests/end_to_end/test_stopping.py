@@ -8,7 +8,7 @@ from tests.end_to_end.jobs import marks_in
 from tests.end_to_end.program import Program, database_url, gone_quiet, serving
 from tests.end_to_end.waiting import until
 from tocsin.domain.execution import ExecutionStatus, JobExecution
-from tocsin.domain.job import JobDefinition, JobType
+from tocsin.domain.job import HandlerType, JobDefinition, JobType
 
 
 async def triggered(program: Program, handler: str, payload: str | None = None) -> JobExecution:
@@ -83,6 +83,42 @@ async def test_a_second_sigterm_ends_the_process_at_once(tmp_path: Path) -> None
         program.terminate()
 
         assert await program.exit_code() == 128 + signal.SIGTERM
+
+
+async def test_a_second_sigterm_leaves_no_command_behind(tmp_path: Path) -> None:
+    written = tmp_path / "pid"
+    async with serving(tmp_path, "--drain-seconds", "3600", "--allow-commands") as program:
+        command = JobDefinition(
+            name="sleeper",
+            type=JobType.EVENT,
+            handler_name="command",
+            handler_type=HandlerType.COMMAND,
+            payload={"shell": f"sleep 300 & echo $! > {written}.new; mv {written}.new {written}; wait"},
+        )
+        job = await program.scheduler.schedule(command)
+        await program.scheduler.trigger_job(job.id)
+
+        async def started() -> bool:
+            return written.exists()
+
+        await until(started)
+        program.terminate()
+        await program.logged("node.draining")
+        program.terminate()
+        await program.exit_code()
+
+    async def gone() -> bool:
+        return not is_running(int(written.read_text()))
+
+    await until(gone)
+
+
+def is_running(process_id: int) -> bool:
+    try:
+        state = Path(f"/proc/{process_id}/stat").read_text()
+    except OSError:
+        return False
+    return state.rpartition(")")[2].split()[0] != "Z"
 
 
 async def marked(folder: Path) -> None:

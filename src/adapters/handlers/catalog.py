@@ -50,6 +50,7 @@ class LocalHandlers:
     ) -> None:
         self._functions = functions
         self._threads = Threads()
+        self._commands = commands
         self._client = OutgoingClient(targets or TargetPolicy(), resolver=resolver)
         self._checked: dict[str, _CheckedHandler] = {
             "http": HttpHandler(self._client),
@@ -73,8 +74,14 @@ class LocalHandlers:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self.kill()
         self._threads.abandon()
         await self._client.close()
+
+    def kill(self) -> None:
+        """Kill the commands that still run: this process is about to end, and nobody else would."""
+        if self._commands is not None:
+            self._commands.kill()
 
     def resolve(self, handler_type: HandlerType, name: str) -> Handler:
         """Find the code for a job; see the port."""

@@ -90,7 +90,13 @@ class CommandHandler:
 
     def __init__(self, environment: Mapping[str, str], *, grace_seconds: float = TERMINATION_GRACE) -> None:
         self._grace_seconds = grace_seconds
+        self._groups: set[ProcessGroup] = set()
         self._environment = {name: value for name, value in environment.items() if not name.startswith(VARIABLE_PREFIX)}
+
+    def kill(self) -> None:
+        """Kill every command that still runs, because the process that could wait for it ends now."""
+        for group in tuple(self._groups):
+            group.kill()
 
     def check(self, payload: Json) -> None:
         """
@@ -130,6 +136,7 @@ class CommandHandler:
                 group = self._start(command, context, pipes)
             except (OSError, ValueError) as error:
                 raise HandlerFailed(f"cannot start {command.arguments()[0]!r}: {_cause(error)}") from error
+            self._groups.add(group)
             try:
                 exit_code = await group.wait()
                 await _rest_of(pipes)
@@ -137,6 +144,7 @@ class CommandHandler:
                     context.logger.warning("processes that the command left behind are ended with it")
             finally:
                 await group.end(grace_seconds=self._grace_seconds)
+                self._groups.discard(group)
         return exit_code
 
     def _start(self, command: CommandPayload, context: HandlerContext, pipes: Sequence[OutputPipe]) -> ProcessGroup:
