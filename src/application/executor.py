@@ -25,7 +25,9 @@ from .journal import Journal
 from .outcomes import call, failure, outcome_of, timeout
 
 CAPACITY: Final = 200
-RECEIVE_WAIT: Final = 1.0
+RECEIVE_WAIT: Final = 0.25
+"""Seconds; dispatches wake the wait at once, so this is only how late a stop may be noticed."""
+
 STUCK_SECONDS: Final = 5.0
 
 
@@ -83,7 +85,7 @@ class Executor:
         return [hold for hold in self.holds.values() if hold.decided_at is not None and hold.decided_at <= before]
 
     async def run_once(self) -> float | None:
-        """Take in as much work as there is room for, and start it; waits a second for the first piece."""
+        """Take in as much work as there is room for, and start it; waits a moment for the first piece."""
         room = self.capacity - len(self.held)
         if room <= 0:
             await self._room.wait(self.receive_wait)

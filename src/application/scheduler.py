@@ -306,6 +306,6 @@ class Scheduler:
 
 
 def _instant(at: datetime) -> str:
-    if at.tzinfo is None:
-        raise InvalidJob.of("execute_at", "must have a UTC offset")
+    if not isinstance(at, datetime) or at.utcoffset() is None:
+        raise InvalidJob.of("execute_at", "must be a datetime with a UTC offset")
     return at.astimezone(UTC).isoformat()

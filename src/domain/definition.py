@@ -137,7 +137,7 @@ def check_text(field: str, text: str, bounds: tuple[int, int]) -> None:
         InvalidJob: names the field.
     """
     shortest, longest = bounds
-    if not shortest <= len(text) <= longest:
+    if not isinstance(text, str) or not shortest <= len(text) <= longest:
         raise InvalidJob.of(field, f"must have between {shortest} and {longest} characters")
     if not _is_plain(text):
         raise InvalidJob.of(field, "must not contain NUL or lone surrogate characters")

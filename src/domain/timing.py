@@ -23,6 +23,8 @@ def read_schedule(text: str) -> Schedule:
     Raises:
         InvalidSchedule: on field `schedule`.
     """
+    if not isinstance(text, str):
+        raise InvalidSchedule.of("schedule", "must be a text: a cron, an interval or an instant")
     try:
         instant = datetime.fromisoformat(text)
     except ValueError:
