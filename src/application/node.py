@@ -95,7 +95,6 @@ class Node:
     limits: Limits = Limits()
     executor: Executor | None = field(default=None, init=False)
     live: bool = field(default=False, init=False)
-    draining: bool = field(default=False, init=False)
     _loops: dict[str, Loop] = field(default_factory=dict, init=False)
     _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict, init=False)
     _started_at: datetime | None = field(default=None, init=False)
@@ -188,7 +187,7 @@ class Node:
 
         Leases are kept and ends are written all the while. A stop that was cancelled may be begun again.
         """
-        self.live, self.draining = False, True
+        self.live = False
         await self._end(["timer", "sweeper", "retention", "registration", "executor"])
         if self._started_at is not None and self._loops:
             await self._register_if_possible("draining")

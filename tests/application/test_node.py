@@ -63,7 +63,7 @@ async def test_a_node_is_live_then_draining_then_stopped(rig: Rig) -> None:
     assert (first.id, first.name, first.version, first.capacity) == ("node#b", "node", "1.2.3", 7)
     assert "function/report" in first.capabilities
     assert [worker.status for worker in await rig.storage.workers.list()] == ["stopped"]
-    assert node.draining
+    assert not node.live
 
 
 async def test_a_restart_is_another_worker(rig: Rig) -> None:

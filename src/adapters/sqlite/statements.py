@@ -9,8 +9,6 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Final
 
-FILES: Final = ("jobs", "executions", "ledger", "figures", "workers")
-
 _NAME: Final = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 
 
