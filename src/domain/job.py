@@ -140,8 +140,8 @@ class ScheduledJob:
 
     `last_run` is the newest nominal time that became an execution; `last_nominal` the newest one
     recorded at all, skips included, and no later fire may stand at or before it. `exhausted` says
-    that its schedule has nothing left to fire. `outcome` is how the newest execution of its schedule
-    ended, retries of it included; None before, and again after a reschedule.
+    that its schedule has nothing left to fire. `outcome` is how the execution of a one_time job's
+    schedule ended, retries of it included; None before, after a reschedule, and for every other type.
     """
 
     id: UUID

@@ -122,6 +122,11 @@ def concluded(job: ScheduledJob, now: datetime) -> Plan:
 
 
 def with_outcome(job: ScheduledJob, status: ExecutionStatus, *, origin: Origin, scheduled_at: datetime) -> ScheduledJob:
-    """Take down how an execution stands, if it has ended and is, or retries, the newest of the job's schedule."""
+    """
+    Take down how an execution of a one_time job stands, if it has ended and is, or retries, that of its schedule.
+
+    Other jobs are not judged by it, so that the end of an execution leaves their rows to the timer.
+    """
     is_of_schedule = origin in {Origin.SCHEDULE, Origin.RETRY} and scheduled_at == job.last_nominal
-    return replace(job, outcome=status) if is_of_schedule and status.terminal else job
+    is_judged = job.definition.type is JobType.ONE_TIME and is_of_schedule and status.terminal
+    return replace(job, outcome=status) if is_judged else job

@@ -177,24 +177,32 @@ async def test_a_one_time_job_that_was_skipped_is_failed_however_the_run_before_
     assert await status_of(storage, job) is JobStatus.FAILED
 
 
-async def test_an_outcome_is_that_of_the_newest_execution_of_the_schedule(storage: Storage, clock: ManualClock) -> None:
-    job = await storage.jobs.add(a_job(concurrency=2, max_retries=0))
-    for _ in range(2):
-        clock.advance(MINUTE)
-        await storage.ledger.fire(planner, limit=10)
-    older, newer = await claim(storage, *await executions_of(storage, job))
+async def test_an_outcome_is_that_of_the_schedule_and_of_its_retries(storage: Storage, clock: ManualClock) -> None:
+    at = clock.now() + MINUTE
+    job = await storage.jobs.add(a_job(type=JobType.ONE_TIME, schedule=at.isoformat(), concurrency=2, max_retries=0))
+    clock.move_to(at)
+    await storage.ledger.fire(planner, limit=10)
+    [attempt] = await claim(storage, *await executions_of(storage, job))
+    await storage.ledger.finish([a_failure(attempt)])
+    seen = [(await storage.jobs.get(TENANT, job.id)).outcome]
 
-    seen = []
-    for finish in (a_failure(newer), a_success(older)):
-        await storage.ledger.finish([finish])
-        seen.append((await storage.jobs.get(TENANT, job.id)).outcome)
-
-    failed = await execution(storage, newer.execution_id)
+    failed = await execution(storage, attempt.execution_id)
     changed = await storage.jobs.change(TENANT, job.id, decided(retry, failed))
     assert changed.execution is not None
     seen.append((await storage.executions.cancel(TENANT, changed.execution.id)).job.outcome)
 
-    assert seen == [ExecutionStatus.FAILED, ExecutionStatus.FAILED, ExecutionStatus.CANCELLED]
+    assert seen == [ExecutionStatus.FAILED, ExecutionStatus.CANCELLED]
+
+
+async def test_a_job_that_fires_again_is_not_judged_by_one_execution(storage: Storage, clock: ManualClock) -> None:
+    job = await storage.jobs.add(a_job(max_retries=0))
+    clock.advance(MINUTE)
+    await storage.ledger.fire(planner, limit=10)
+    [attempt] = await claim(storage, *await executions_of(storage, job))
+
+    await storage.ledger.finish([a_failure(attempt)])
+
+    assert (await storage.jobs.get(TENANT, job.id)).outcome is None
 
 
 async def test_a_nominal_time_that_is_on_record_already_keeps_its_outcome(storage: Storage, clock: ManualClock) -> None:

@@ -126,14 +126,14 @@ def test_the_end_of_a_job_is_a_version_of_its_own() -> None:
     assert concluded(plan.job, at(10)) == Plan(job=plan.job)
 
 
-@given(st.sampled_from(Origin), st.sampled_from(ExecutionStatus), st.integers(0, 2))
-def test_an_outcome_is_taken_down_for_the_newest_nominal_time_alone(
-    origin: Origin, status: ExecutionStatus, seconds: int
+@given(st.sampled_from(JobType), st.sampled_from(Origin), st.sampled_from(ExecutionStatus), st.integers(0, 2))
+def test_an_outcome_is_taken_down_for_the_nominal_time_of_a_one_time_job_alone(
+    kind: JobType, origin: Origin, status: ExecutionStatus, seconds: int
 ) -> None:
-    job = a_job(last_nominal=at(1))
+    job = replace(a_job(last_nominal=at(1)), definition=a_definition(type=kind))
 
     told = with_outcome(job, status, origin=origin, scheduled_at=at(seconds))
 
-    counts = origin in {"schedule", "retry"} and status.terminal and seconds == 1
+    counts = kind == "one_time" and origin in {"schedule", "retry"} and status.terminal and seconds == 1
     assert told.outcome == (status if counts else None)
     assert replace(told, outcome=None) == job

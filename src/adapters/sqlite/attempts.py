@@ -8,12 +8,13 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
+from ...domain.accounts import Accounts
 from ...domain.attempt import Attempt
 from ...domain.execution import ExecutionStatus
 from ...domain.job import JobDefinition
 from ...ports.dispatcher import Dispatch
 from ...ports.ledger import Hold, Lease
-from .accounts import Accounts
+from .accounts import load, settle
 from .execution_rows import attempt_of
 from .instants import from_micros
 from .statements import statements
@@ -55,13 +56,12 @@ def stopped(transaction: Transaction, holds: Sequence[Hold]) -> Sequence[Hold]:
 def release(transaction: Transaction, holds: Sequence[Hold]) -> Sequence[Dispatch]:
     """Free the slots of ended executions."""
     rows = transaction.rows(_LEDGER["unreleased"], holds=_holds(dict.fromkeys(holds)))
-    accounts = Accounts(transaction)
-    accounts.load(row["job_id"] for row in rows)
+    accounts = Accounts(transaction.now)
+    load(transaction, accounts, (row["job_id"] for row in rows))
     for row in rows:
-        job = accounts.job(UUID(row["job_id"]))
-        accounts.count(job.id, job.counters.released(row["holds_slot"]))
+        accounts.release(UUID(row["job_id"]), row["holds_slot"])
     transaction.run(_LEDGER["release"], ids=array(row["id"] for row in rows))
-    return accounts.settle()
+    return settle(transaction, accounts)
 
 
 def expired(transaction: Transaction, limit: int) -> Sequence[Lease]:

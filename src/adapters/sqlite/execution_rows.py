@@ -14,8 +14,8 @@ from ...domain.attempt import Attempt
 from ...domain.execution import ExecutionStatus, JobExecution, Origin, PastAttempt, SkipReason
 from ...domain.job import JobDefinition
 from ...domain.json import Json, encoded
+from ...domain.stored import shared_definition
 from ...ports.dispatcher import Dispatch
-from .definitions import shared_definition
 from .instants import from_micros, to_micros
 from .transaction import Parameters, Row
 

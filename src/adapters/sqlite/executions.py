@@ -7,13 +7,14 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from ...domain.accounts import Accounts
 from ...domain.errors import ExecutionNotFound
 from ...domain.execution import ExecutionStatus, JobExecution
 from ...ports.cursors import Position, read_cursor, write_cursor
 from ...ports.ledger import LogLine
 from ...ports.queries import ExecutionFilter
 from ...ports.stores import Changed, ExecutionFigures, Page, QueueFigures
-from .accounts import Accounts, read_jobs
+from .accounts import load, read_jobs, settle
 from .database import Database
 from .execution_rows import execution_of
 from .figures import execution_figures, queue_figures
@@ -66,10 +67,10 @@ class SqliteExecutions:
         def work(transaction: Transaction) -> Changed:
             row = _existing(transaction, tenant_id, execution_id)
             row.status.to(ExecutionStatus.CANCELLED)
-            accounts = Accounts(transaction)
-            accounts.load([row.job_id])
-            stopped = cancel(accounts, [row.id])
-            dispatches = accounts.settle()
+            accounts = Accounts(transaction.now)
+            load(transaction, accounts, [row.job_id])
+            stopped = cancel(transaction, accounts, [row.id])
+            dispatches = settle(transaction, accounts)
             return Changed(
                 job=read_jobs(transaction, array([row.job_id]))[0],
                 dispatches=dispatches,

@@ -9,10 +9,11 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from ...domain.accounts import Accounts
 from ...domain.attempt import Finish, refuse
 from ...domain.execution import Origin
 from ...ports.ledger import Finished, Hold
-from .accounts import Accounts, read_dispatches
+from .accounts import load, read_dispatches, settle
 from .execution_rows import document_text, past_attempt_text
 from .instants import from_micros, to_micros
 from .statements import statements
@@ -54,10 +55,10 @@ def finish(transaction: Transaction, finishes: Sequence[Finish]) -> Finished:
     entries, rejected = _told_apart(transaction, finishes)
     written = _stored(transaction, entries) if entries else []
     ended = [entry for entry in written if entry.finish.status.terminal]
-    accounts = Accounts(transaction)
-    accounts.load(entry.job_id for entry in ended)
+    accounts = Accounts(transaction.now)
+    load(transaction, accounts, (entry.job_id for entry in ended))
     for entry in ended:
-        _count(accounts, entry)
+        _end(accounts, entry)
     returned = [
         entry.finish.execution_id
         for entry in written
@@ -65,7 +66,7 @@ def finish(transaction: Transaction, finishes: Sequence[Finish]) -> Finished:
     ]
     return Finished(
         rejected=rejected,
-        dispatches=[*read_dispatches(transaction, returned), *accounts.settle()],
+        dispatches=[*read_dispatches(transaction, returned), *settle(transaction, accounts)],
         set_aside=[entry.hold for entry in written if entry.is_refused],
     )
 
@@ -154,9 +155,11 @@ def _available_at(finish: Finish, now: datetime) -> datetime:
     return finish.available_at or now
 
 
-def _count(accounts: Accounts, entry: _Entry) -> None:
-    finish = entry.finish
-    counters = accounts.job(entry.job_id).counters.ended(finish.status, finish.duration_ms)
-    accounts.count(entry.job_id, counters.released(entry.before["holds_slot"] if finish.releases_slot else 0))
-    origin, scheduled_at = Origin(entry.before["origin"]), from_micros(entry.before["scheduled_at"])
-    accounts.note(entry.job_id, finish.status, origin=origin, scheduled_at=scheduled_at)
+def _end(accounts: Accounts, entry: _Entry) -> None:
+    accounts.end(
+        entry.job_id,
+        entry.finish,
+        slots=entry.before["holds_slot"],
+        origin=Origin(entry.before["origin"]),
+        scheduled_at=from_micros(entry.before["scheduled_at"]),
+    )

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Final
 
+from ...domain.accounts import Accounts
 from ...domain.execution import ExecutionStatus
-from ...domain.job import ScheduledJob
-from ...domain.lifecycle import unplannable
-from ...domain.plan import Plan
+from ...domain.unreadable import planned
 from ...ports.ledger import Fired, Planner
-from .accounts import Accounts
-from .definitions import UnreadableDefinition
+from .accounts import load
 from .instants import from_micros
 from .plans import write_plans
 from .statements import statements
@@ -22,10 +19,10 @@ _JOBS: Final = statements("jobs")
 
 def fire(transaction: Transaction, planner: Planner, limit: int) -> Fired:
     """Write the plans of due jobs."""
-    accounts = Accounts(transaction)
+    accounts = Accounts(transaction.now)
     due = transaction.column(_JOBS["due_jobs"], now=transaction.now_micros, limit=limit)
-    plans = [_plan(job, transaction.now, planner) for job in accounts.load(due)]
-    written = write_plans(accounts, plans)
+    plans = [planned(job, transaction.now, planner) for job in load(transaction, accounts, due)]
+    written = write_plans(transaction, accounts, plans)
     skips = sum(row.status is ExecutionStatus.SKIPPED for row in written.executions)
     [next_due] = transaction.column(_JOBS["next_due"])
     return Fired(
@@ -36,10 +33,3 @@ def fire(transaction: Transaction, planner: Planner, limit: int) -> Fired:
         next_due=from_micros(next_due),
         now=transaction.now,
     )
-
-
-def _plan(job: ScheduledJob, now: datetime, planner: Planner) -> Plan:
-    """Plan a job; one whose row cannot be read is set aside, so that the others go on."""
-    if isinstance(job.definition, UnreadableDefinition):
-        return unplannable(job, now, job.definition.problem)
-    return planner(job, now)

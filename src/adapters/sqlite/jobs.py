@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from ...domain.accounts import Accounts
 from ...domain.errors import Conflict, JobNotFound, VersionConflict
 from ...domain.job import JobStatus, ScheduledJob
 from ...domain.json import clean_text
-from ...domain.plan import JobChange, Plan, first_version
+from ...domain.plan import JobChange, first_version
+from ...domain.stored import UnreadableDefinition
+from ...domain.unreadable import decided
 from ...ports.cursors import Position, SortValue, read_cursor, write_cursor
 from ...ports.queries import JobFilter, SortBy, SortOrder
 from ...ports.stores import Changed, Decision, Page
-from .accounts import Accounts, read_jobs
+from .accounts import load, read_jobs
 from .database import Database
-from .definitions import UnreadableDefinition
 from .execution_rows import execution_of
 from .instants import to_micros
 from .job_rows import change_of, change_row, counters_row, definition_row, job_row
@@ -119,23 +120,12 @@ def _existing(transaction: Transaction, tenant_id: str, job_id: UUID) -> Schedul
     return found[0]
 
 
-def _decided(job: ScheduledJob, decide: Decision, now: datetime) -> Plan:
-    """Ask for a plan; for a job that cannot be read no other than its end, which needs nothing of its definition."""
-    if not isinstance(job.definition, UnreadableDefinition):
-        return decide(job, now)
-    # Nobody knows its nominal times any more, so there is none to account for.
-    plan = decide(replace(job, next_run=None), now)
-    if plan.job.status is not JobStatus.CANCELLED and plan.job.deleted_at is None:
-        raise Conflict(f"{job.definition.problem}; such a job can only be cancelled or deleted")
-    return plan
-
-
 def _write(transaction: Transaction, job: ScheduledJob, decide: Decision) -> Changed:
-    plan = _decided(job, decide, transaction.now)
+    plan = decided(job, transaction.now, decide)
     _refuse_taken_key(transaction, plan.job)
-    accounts = Accounts(transaction)
-    accounts.load([job.id])
-    written = write_plans(accounts, [plan])
+    accounts = Accounts(transaction.now)
+    load(transaction, accounts, [job.id])
+    written = write_plans(transaction, accounts, [plan])
     if plan.change is not None and not isinstance(job.definition, UnreadableDefinition):
         transaction.run(_JOBS["save_definition"], **definition_row(plan.job))
     newest = array(row.id for row in written.executions[-1:])

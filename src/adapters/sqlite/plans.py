@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Final
 from uuid import UUID
 
+from ...domain.accounts import Accounts, Nominal
 from ...domain.execution import ExecutionStatus, JobExecution, Origin
 from ...domain.plan import Plan
 from ...ports.dispatcher import Dispatch
-from .accounts import Accounts
+from .accounts import settle
 from .execution_rows import execution_of, execution_row
 from .instants import from_micros, to_micros
 from .statements import statements
 from .transaction import Transaction, array
-
-Nominal: TypeAlias = tuple[UUID, datetime]
-"""A job and a nominal time of its schedule."""
 
 _EXECUTIONS: Final = statements("executions")
 
@@ -32,14 +29,13 @@ class Written:
     stopped: Sequence[UUID]
 
 
-def write_plans(accounts: Accounts, plans: Sequence[Plan]) -> Written:
+def write_plans(transaction: Transaction, accounts: Accounts, plans: Sequence[Plan]) -> Written:
     """Write the plans of jobs that are loaded, but for nominal times that the ledger has already."""
-    transaction = accounts.transaction
     known = _known_nominals(transaction, plans)
-    fresh = [row for plan in plans for row in _take(accounts, plan, known)]
+    fresh = [row for plan in plans for row in accounts.take(plan, known)]
     transaction.run_many(_EXECUTIONS["insert_execution"], map(execution_row, fresh))
-    stopped = [id_ for plan in plans if plan.cancels_open for id_ in _cancel_open(accounts, plan.job.id)]
     ended = {plan.job.id for plan in plans if plan.cancels_open}
+    stopped = [id_ for job_id in ended for id_ in _cancel_open(transaction, accounts, job_id)]
     dispatches = [
         Dispatch(
             execution_id=row.id,
@@ -49,42 +45,20 @@ def write_plans(accounts: Accounts, plans: Sequence[Plan]) -> Written:
         for row in fresh
         if row.dispatched_at is not None and row.job_id not in ended
     ]
-    return Written(executions=fresh, dispatches=[*dispatches, *accounts.settle()], stopped=stopped)
+    return Written(executions=fresh, dispatches=[*dispatches, *settle(transaction, accounts)], stopped=stopped)
 
 
-def cancel(accounts: Accounts, ids: Iterable[object]) -> list[UUID]:
+def cancel(transaction: Transaction, accounts: Accounts, ids: Iterable[object]) -> list[UUID]:
     """End executions of jobs that are loaded; answer the running ones, which keep slot and lease for now."""
-    transaction = accounts.transaction
     wanted = array(ids)
-    stopped = []
-    for row in map(execution_of, transaction.rows(_EXECUTIONS["executions_by_ids"], ids=wanted)):
-        counters = accounts.job(row.job_id).counters
-        if row.status is ExecutionStatus.RUNNING:
-            accounts.count(row.job_id, counters.ended(ExecutionStatus.CANCELLED, 0))
-            stopped.append(row.id)
-        else:
-            accounts.count(row.job_id, counters.withdrawn(row))
-        accounts.note(row.job_id, ExecutionStatus.CANCELLED, origin=row.origin, scheduled_at=row.scheduled_at)
+    rows = transaction.rows(_EXECUTIONS["executions_by_ids"], ids=wanted)
+    stopped = accounts.cancel(map(execution_of, rows))
     transaction.run(_EXECUTIONS["cancel_executions"], ids=wanted, now=transaction.now_micros)
     return stopped
 
 
-def _cancel_open(accounts: Accounts, job_id: UUID) -> list[UUID]:
-    return cancel(accounts, accounts.transaction.column(_EXECUTIONS["open_executions"], job_id=str(job_id)))
-
-
-def _take(accounts: Accounts, plan: Plan, known: Mapping[Nominal, ExecutionStatus]) -> list[JobExecution]:
-    """Enter a plan into the accounts, and answer the rows of it that are new."""
-    accounts.plan(plan)
-    fresh = []
-    for row in plan.executions:
-        standing = known.get((row.job_id, row.scheduled_at)) if row.origin is Origin.SCHEDULE else None
-        if standing is None:
-            fresh.append(row)
-        else:
-            accounts.count(row.job_id, accounts.job(row.job_id).counters.unplanned(row))
-            accounts.note(row.job_id, standing, origin=row.origin, scheduled_at=row.scheduled_at)
-    return fresh
+def _cancel_open(transaction: Transaction, accounts: Accounts, job_id: UUID) -> list[UUID]:
+    return cancel(transaction, accounts, transaction.column(_EXECUTIONS["open_executions"], job_id=str(job_id)))
 
 
 def _known_nominals(transaction: Transaction, plans: Iterable[Plan]) -> Mapping[Nominal, ExecutionStatus]:

@@ -9,9 +9,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
-from ...domain.definition import INTEGER_BOUNDS, TEXT_BOUNDS, from_document
-from ...domain.job import JobDefinition, JobType
-from ...domain.json import clean_text
+from .definition import INTEGER_BOUNDS, TEXT_BOUNDS, from_document
+from .job import JobDefinition, JobType
+from .json import clean_text
 
 _DEFINITIONS_KEPT: Final = 2048
 _LONGEST_KEPT: Final = 8192

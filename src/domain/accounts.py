@@ -1,0 +1,129 @@
+"""The jobs that one transaction of a store moves: read once, counted by these rules, written once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from operator import attrgetter
+from typing import Final, TypeAlias
+from uuid import UUID
+
+from .attempt import Finish
+from .counters import JobCounters
+from .execution import ExecutionStatus, JobExecution, Origin
+from .job import ScheduledJob
+from .plan import JobChange, Plan, concluded, with_outcome
+
+Nominal: TypeAlias = tuple[UUID, datetime]
+"""A job and a nominal time of its schedule."""
+
+_STATE: Final = attrgetter(
+    "status", "next_run", "last_run", "last_nominal", "exhausted", "outcome", "updated_at", "deleted_at", "version"
+)
+"""What of a job's own row can change while its definition stays."""
+
+
+@dataclass(slots=True)
+class Accounts:
+    """
+    How jobs stand while their executions are being written.
+
+    A store reads jobs with their counters under their locks, enters what it does to their executions, admits
+    waiting work into `vacancies`, and writes what `conclude` then leaves in `states`, `counters` and `changes`.
+    """
+
+    now: datetime
+    _jobs: dict[UUID, ScheduledJob] = field(default_factory=dict)
+    _stored: dict[UUID, ScheduledJob] = field(default_factory=dict)
+    _changes: list[JobChange] = field(default_factory=list)
+
+    def enter(self, jobs: Iterable[ScheduledJob]) -> None:
+        """Take jobs in as they are stored."""
+        for job in jobs:
+            self._jobs[job.id] = self._stored[job.id] = job
+
+    def job(self, job_id: UUID) -> ScheduledJob:
+        """Tell how a job stands by now."""
+        return self._jobs[job_id]
+
+    def take(self, plan: Plan, known: Mapping[Nominal, ExecutionStatus]) -> list[JobExecution]:
+        """
+        Enter a plan, and answer the rows of it that are new.
+
+        `known` says how those nominal times stand that have a row already: such a row is not made again, and
+        the job still advances.
+        """
+        self._plan(plan)
+        fresh = []
+        for row in plan.executions:
+            standing = known.get((row.job_id, row.scheduled_at)) if row.origin is Origin.SCHEDULE else None
+            if standing is None:
+                fresh.append(row)
+            else:
+                self._count(row.job_id, self.job(row.job_id).counters.unplanned(row))
+                self._note(row.job_id, standing, row.origin, row.scheduled_at)
+        return fresh
+
+    def cancel(self, rows: Iterable[JobExecution]) -> list[UUID]:
+        """Enter that pending and running executions end as cancelled; answer the running ones, which keep slot."""
+        stopped = []
+        for row in rows:
+            counters = self.job(row.job_id).counters
+            if row.status is ExecutionStatus.RUNNING:
+                self._count(row.job_id, counters.ended(ExecutionStatus.CANCELLED, 0))
+                stopped.append(row.id)
+            else:
+                self._count(row.job_id, counters.withdrawn(row))
+            self._note(row.job_id, ExecutionStatus.CANCELLED, row.origin, row.scheduled_at)
+        return stopped
+
+    def end(self, job_id: UUID, finish: Finish, *, slots: int, origin: Origin, scheduled_at: datetime) -> None:
+        """Enter the end of an execution that held `slots` slots."""
+        counters = self.job(job_id).counters.ended(finish.status, finish.duration_ms)
+        self._count(job_id, counters.released(slots if finish.releases_slot else 0))
+        self._note(job_id, finish.status, origin, scheduled_at)
+
+    def release(self, job_id: UUID, slots: int) -> None:
+        """Enter that the handler of an ended execution is gone."""
+        self._count(job_id, self.job(job_id).counters.released(slots))
+
+    @property
+    def vacancies(self) -> Mapping[UUID, int]:
+        """How many waiting executions of which job may be admitted."""
+        return {job.id: free for job in self._jobs.values() if (free := job.admissible)}
+
+    def admit(self, job_id: UUID, executions: int) -> None:
+        """Enter that waiting executions got their slots."""
+        self._count(job_id, self.job(job_id).counters.admitted(executions))
+
+    def conclude(self) -> None:
+        """End the jobs that have nothing left (`domain.plan.conclude`)."""
+        for job in list(self._jobs.values()):
+            self._plan(concluded(job, self.now))
+
+    @property
+    def states(self) -> Sequence[ScheduledJob]:
+        """The jobs whose own rows are another than stored, their counters aside."""
+        return [job for job in self._jobs.values() if _STATE(job) != _STATE(self._stored[job.id])]
+
+    @property
+    def counters(self) -> Sequence[ScheduledJob]:
+        """The jobs whose counters are other than stored."""
+        return [job for job in self._jobs.values() if job.counters != self._stored[job.id].counters]
+
+    @property
+    def changes(self) -> Sequence[JobChange]:
+        """The versions that were made on the way."""
+        return self._changes
+
+    def _plan(self, plan: Plan) -> None:
+        self._jobs[plan.job.id] = plan.job
+        if plan.change is not None:
+            self._changes.append(plan.change)
+
+    def _count(self, job_id: UUID, counters: JobCounters) -> None:
+        self._jobs[job_id] = replace(self._jobs[job_id], counters=counters)
+
+    def _note(self, job_id: UUID, status: ExecutionStatus, origin: Origin, scheduled_at: datetime) -> None:
+        self._jobs[job_id] = with_outcome(self._jobs[job_id], status, origin=origin, scheduled_at=scheduled_at)

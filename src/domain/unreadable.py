@@ -1,0 +1,40 @@
+"""What may still be done to a job whose stored definition cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeAlias
+
+from .errors import Conflict
+from .job import JobStatus, ScheduledJob
+from .lifecycle import unplannable
+from .plan import Plan
+from .stored import UnreadableDefinition
+
+Decision: TypeAlias = Callable[[ScheduledJob, datetime], Plan]
+"""A pure decision about one locked job at the store's now."""
+
+
+def planned(job: ScheduledJob, now: datetime, planner: Decision) -> Plan:
+    """Plan what is due of a job; one that cannot be read is set aside as failed, so that the others go on."""
+    if isinstance(job.definition, UnreadableDefinition):
+        return unplannable(job, now, job.definition.problem)
+    return planner(job, now)
+
+
+def decided(job: ScheduledJob, now: datetime, decide: Decision) -> Plan:
+    """
+    Ask for a plan; for a job that cannot be read no other than its end, which needs nothing of its definition.
+
+    Raises:
+        Conflict: such a job can only be cancelled or deleted.
+    """
+    if not isinstance(job.definition, UnreadableDefinition):
+        return decide(job, now)
+    # Nobody knows its nominal times any more, so there is none to account for.
+    plan = decide(replace(job, next_run=None), now)
+    if plan.job.status is not JobStatus.CANCELLED and plan.job.deleted_at is None:
+        raise Conflict(f"{job.definition.problem}; such a job can only be cancelled or deleted")
+    return plan
