@@ -8,7 +8,7 @@ WHEEL := build/wheel
 PIP := -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint format coverage wheel-test bench clean
+.PHONY: help setup run stack test soak lint format coverage wheel-test bench clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,8 +18,16 @@ setup: $(READY) ## create the virtual environment, or bring it up to date
 run: $(READY) ## start a node with sample jobs on http://127.0.0.1:8080
 	$(BIN)/tocsin serve --samples
 
+stack: $(READY) ## start PostgreSQL, Redis and three nodes on both, on http://127.0.0.1:8081 to 8083
+	$(BIN)/python -m deploy.local.stack
+
 test: $(READY) ## run every test
 	$(BIN)/python -m pytest
+
+# Another length: make soak MINUTES=5
+MINUTES ?= 60
+soak: $(READY) ## kill, cut and pause a large cluster; the kills alone go on for MINUTES=60
+	FAULTS_MINUTES=$(MINUTES) $(BIN)/python -m pytest -s -o faulthandler_timeout=0 tests/faults
 
 lint: $(READY) ## judge style, format, types and the direction of imports
 	$(BIN)/ruff check
@@ -47,7 +55,7 @@ bench: $(READY) ## measure
 	$(BIN)/python -m benchmarks
 
 clean: ## remove everything that make has made
-	rm -rf $(VENV) .editable build dist .coverage htmlcov .hypothesis .*_cache
+	rm -rf $(VENV) .editable .stack build dist .coverage htmlcov .hypothesis .*_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): $(INTERPRETER) pyproject.toml constraints.txt hatch_build.py src/__init__.py

@@ -1,4 +1,4 @@
-"""What is measured: each scenario runs the real program on a fresh SQLite file."""
+"""What is measured: each scenario runs the real program on a database of its own, a SQLite file unless it says more."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tocsin.application.scheduler import Scheduler
 from tocsin.domain.execution import ExecutionStatus, JobExecution
 
 from .figures import Figure
+from .fleet import fleet
 
 Scenario = Callable[[Path], Coroutine[Any, Any, Sequence[Figure]]]
 
@@ -79,7 +80,7 @@ async def drain(database: Path) -> Sequence[Figure]:
 
 
 SCENARIOS: Final[Mapping[str, Scenario]] = MappingProxyType(
-    {"every-second": every_second, "same-second": same_second, "drain": drain}
+    {"every-second": every_second, "same-second": same_second, "drain": drain, "fleet": fleet}
 )
 
 

@@ -8,26 +8,28 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
+from functools import partial
 from importlib.metadata import version
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from .adapters.calendar import CroniterCalendar
 from .adapters.handlers.catalog import LocalHandlers
 from .adapters.handlers.command import CommandHandler
 from .adapters.handlers.modules import load_modules
 from .adapters.handlers.targets import TargetPolicy
-from .adapters.memory import InProcessDispatcher, memory_storage
-from .adapters.sqlite import open_sqlite
+from .adapters.memory import InProcessDispatcher
 from .adapters.system import SystemClock, Uuid7Sequence
 from .adapters.telemetry import StructuredLog
 from .application.health import HealthCheck
-from .application.node import Identity, Limits, Node, Parts, Role
+from .application.node import Node
+from .application.parts import Identity, Limits, Parts, Role
 from .application.planning import Planning
 from .application.retention import Retention
 from .application.scheduler import Scheduler, Wakers
 from .domain.json import Json, storable
+from .engines import open_engines
+from .ports.bells import HEARTBEAT, REGISTRATION, TIMER, Bells
 from .ports.clock import Clock
-from .ports.storage import Storage
 from .settings import Settings, load_settings
 
 ALL_LOOPS = (Role.TIMER, Role.EXECUTOR, Role.SWEEPER)
@@ -78,40 +80,38 @@ async def assemble(settings: Settings, clock: Clock) -> AsyncIterator[Assembly]:
     telemetry = StructuredLog(form=settings.log_format, level=settings.log_level)
     load_modules(settings.handlers)
     async with AsyncExitStack() as stack:
-        storage = await open_storage(settings, clock, stack)
+        identity = _identity(settings)
+        engines = await stack.enter_async_context(
+            open_engines(settings, clock, telemetry, worker_id=identity.worker_id)
+        )
         retention = Retention(
-            ledger=storage.ledger,
+            ledger=engines.storage.ledger,
             telemetry=telemetry,
             keep=timedelta(days=settings.retention_days),
             newest=settings.retention_newest,
         )
-        health = HealthCheck(storage=storage, clock=clock)
+        health = HealthCheck(storage=engines.storage, clock=clock)
         handlers = await stack.enter_async_context(_handlers(settings, health, retention))
         runs = Role.EXECUTOR in settings.roles
         parts = Parts(
-            storage=storage,
-            dispatcher=InProcessDispatcher(capabilities=handlers.capabilities if runs else frozenset),
+            storage=engines.storage,
+            dispatcher=engines.pipe or InProcessDispatcher(capabilities=handlers.capabilities if runs else frozenset),
             handlers=handlers,
             planning=Planning(CroniterCalendar(), Uuid7Sequence(), telemetry),
             retention=retention,
             clock=clock,
             telemetry=telemetry,
         )
-        node = _node(settings, parts)
-        health.executor, health.pulses = node.executor, node.pulses
-        yield Assembly(node=node, scheduler=_scheduler(node, health), health=health, kill_commands=handlers.kill)
-
-
-WAKE_SECONDS_IN_MEMORY: Final = 5.0
-WAKE_SECONDS_ON_A_FILE: Final = 1.0
-"""Processes that share a file share no bell, so each looks more often, and sooner asks what got lost."""
-
-
-async def open_storage(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Storage:
-    """Open the database that the URL names."""
-    if settings.database_path is None:
-        return memory_storage(clock)
-    return await stack.enter_async_context(open_sqlite(settings.database_path, clock))
+        node = Node(identity=identity, parts=parts, limits=_limits(settings, engines.wake_seconds))
+        for bell in (TIMER, HEARTBEAT, REGISTRATION):
+            engines.bells.listen(bell, partial(node.wake, bell))
+        health.executor, health.watch, health.pulses = node.executor, node.watch, node.pulses
+        yield Assembly(
+            node=node,
+            scheduler=_scheduler(node, health, engines.bells),
+            health=health,
+            kill_commands=handlers.kill,
+        )
 
 
 def _handlers(settings: Settings, health: HealthCheck, retention: Retention) -> LocalHandlers:
@@ -126,29 +126,35 @@ def _handlers(settings: Settings, health: HealthCheck, retention: Retention) -> 
     )
 
 
-def _node(settings: Settings, parts: Parts) -> Node:
-    identity = Identity(
+def _identity(settings: Settings) -> Identity:
+    return Identity(
         name=settings.worker_name,
         boot_id=secrets.token_hex(4),
         version=version("tocsin"),
         roles=settings.roles,
     )
-    wake = WAKE_SECONDS_IN_MEMORY if settings.database_path is None else WAKE_SECONDS_ON_A_FILE
-    limits = Limits(
+
+
+def _limits(settings: Settings, wake_seconds: float) -> Limits:
+    return Limits(
         capacity=settings.concurrency,
-        wake_seconds=wake,
-        dispatch_grace=timedelta(seconds=wake),
+        wake_seconds=wake_seconds,
+        dispatch_grace=timedelta(seconds=wake_seconds),
         drain_seconds=settings.drain_seconds,
     )
-    return Node(identity=identity, parts=parts, limits=limits)
 
 
-def _scheduler(node: Node, health: HealthCheck) -> Scheduler:
+def _scheduler(node: Node, health: HealthCheck, bells: Bells) -> Scheduler:
     return Scheduler(
         storage=node.parts.storage,
         planning=node.parts.planning,
         dispatcher=node.parts.dispatcher,
         handlers=node.parts.handlers,
         health=health,
-        wakers=Wakers(timer=lambda: node.wake("timer"), heartbeat=lambda: node.wake("heartbeat")),
+        keep=node.parts.retention.keep,
+        wakers=Wakers(
+            timer=partial(bells.ring, TIMER),
+            heartbeat=partial(bells.ring, HEARTBEAT),
+            registration=partial(bells.ring, REGISTRATION),
+        ),
     )

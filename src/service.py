@@ -20,10 +20,11 @@ from .adapters.http import Node as HttpNode
 from .adapters.http import create_app
 from .adapters.system import SystemClock
 from .adapters.telemetry import StructuredLog
-from .application.node import Role
+from .application.parts import Role
 from .application.samples import add_samples
 from .bootstrap import Assembly, assemble
 from .domain.errors import InvalidInput
+from .ports.clock import Clock
 from .ports.telemetry import Telemetry
 from .settings import Settings, unknown_variables
 
@@ -68,18 +69,19 @@ class _Stop:
         self._loop.call_soon_threadsafe(self.asked.set)
 
 
-def serve(settings: Settings) -> NoReturn:
+def serve(settings: Settings, clock: Clock | None = None) -> NoReturn:
     """
     Run a node until SIGTERM or SIGINT, drain it, and end the process with the exit code.
 
-    A second signal ends the process at once, even while a handler blocks the event loop. No handler delays
-    the exit, and none can end the node: what it does to the loop that it shares is told and survived.
+    Its clock is the system's unless another is given. A second signal ends the process at once, even while a
+    handler blocks the event loop. No handler delays the exit, and none can end the node: what it does to the loop
+    that it shares is told and survived.
     """
     telemetry = StructuredLog(form=settings.log_format, level=settings.log_level)
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     stop = _Stop(loop)
-    _see_through(loop, loop.create_task(_serve(settings, stop)), telemetry)
+    _see_through(loop, loop.create_task(_serve(settings, clock or SystemClock(), stop)), telemetry)
     # The interpreter would wait for threads that handlers left behind, and the loop for tasks that do not listen.
     logging.shutdown()
     sys.stdout.flush()
@@ -100,8 +102,8 @@ def _see_through(loop: asyncio.AbstractEventLoop, main: asyncio.Task[None], tele
             return
 
 
-async def _serve(settings: Settings, stop: _Stop) -> None:
-    async with assemble(settings, SystemClock()) as assembly:
+async def _serve(settings: Settings, clock: Clock, stop: _Stop) -> None:
+    async with assemble(settings, clock) as assembly:
         node, telemetry = assembly.node, assembly.node.parts.telemetry
         stop.last_act = assembly.kill_commands
         if unknown := unknown_variables(os.environ):

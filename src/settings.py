@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from .application.node import Role
+from .application.parts import Role
 from .domain.errors import FieldError, InvalidInput
 
 PREFIX: Final = "TOCSIN_"
@@ -22,7 +22,9 @@ CLIENT_VARIABLES: Final = frozenset({"TOCSIN_SERVER"})
 """Variables that commands against a server read, and no setting of a node."""
 
 SQLITE: Final = "sqlite:///"
+POSTGRES: Final = ("postgresql://", "postgres://")
 MEMORY: Final = "memory://"
+REDIS: Final = ("redis://", "rediss://", "redis+sentinel://", "redis+cluster://")
 
 
 def _listed(value: object) -> object:
@@ -39,7 +41,19 @@ class Settings(BaseModel):
 
     host: str = Field(default="127.0.0.1", description="address to listen on")
     port: int = Field(default=8080, ge=0, le=65535, description="port to listen on; 0 picks a free one")
-    database_url: str = Field(default="sqlite:///tocsin.db", description="sqlite:///PATH, or memory:// to keep nothing")
+    database_url: str = Field(
+        default="sqlite:///tocsin.db",
+        description="sqlite:///PATH, postgresql://USER@HOST/DATABASE, or memory:// to keep nothing",
+    )
+    database_connections: int = Field(
+        default=10, ge=2, le=500, description="connections to PostgreSQL at most, beside one for LISTEN"
+    )
+    database_pooler: bool = Field(
+        default=False, description="a pooler in transaction mode stands before PostgreSQL: rely on no session"
+    )
+    redis_url: str | None = Field(
+        default=None, description="redis://HOST to dispatch through Redis Streams; unset: through the database"
+    )
     handlers: Names = Field(default=(), description="modules to import, which register handlers")
     roles: Annotated[tuple[Role, ...], BeforeValidator(_listed)] = Field(
         default=tuple(Role), description="what this process does"
@@ -73,9 +87,18 @@ class Settings(BaseModel):
                 f"host: {self.host} can be reached from other machines, and Tocsin does not authenticate anybody yet; "
                 "set allow_remote if something else protects it"
             )
-        if not self.database_url.startswith((SQLITE, MEMORY)):
-            raise ValueError(f"database_url: must start with {SQLITE} or {MEMORY}")
+        if not self.database_url.startswith((SQLITE, MEMORY, *POSTGRES)):
+            raise ValueError(f"database_url: must start with {SQLITE}, {POSTGRES[0]} or {MEMORY}")
+        if self.redis_url is not None and not self.redis_url.startswith(REDIS):
+            raise ValueError(f"redis_url: must start with {', '.join(REDIS[:-1])} or {REDIS[-1]}")
+        if self.redis_url is not None and not self.uses_postgres:
+            raise ValueError(f"redis_url: goes with a database_url that starts with {POSTGRES[0]}")
         return self
+
+    @property
+    def uses_postgres(self) -> bool:
+        """True while the database is a server that other nodes reach as well."""
+        return self.database_url.startswith(POSTGRES)
 
     @property
     def listens_on_loopback(self) -> bool:

@@ -13,6 +13,7 @@ from ..ports.dispatcher import Dispatch, Dispatcher
 from ..ports.ledger import Finished, Ledger
 from ..ports.telemetry import Telemetry
 from .bell import Bell
+from .handing_on import hand_on
 from .hold import Hold
 from .journal import Journal
 
@@ -116,10 +117,5 @@ class Ends:
             )
 
     async def hand_on(self, dispatches: Sequence[Dispatch]) -> None:
-        """Give work to the pipe; one that is broken is only told of, because a sweeper repeats what it lost."""
-        if not dispatches:
-            return
-        try:
-            await self.dispatcher.dispatch(dispatches)
-        except Exception as error:  # noqa: BLE001 - ends must not wait for the pipe
-            self.telemetry.warning("dispatch.failed", executions=len(dispatches), error=str(error))
+        """Give work to the pipe, broken or not (`hand_on`)."""
+        await hand_on(dispatches, to=self.dispatcher, telemetry=self.telemetry)

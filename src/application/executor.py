@@ -53,6 +53,7 @@ class Executor:
     retrying: Bell = field(default_factory=Bell)
     journal: Journal = field(init=False)
     ends: Ends = field(init=False)
+    _unanswered: dict[UUID, float] = field(default_factory=dict, init=False)
     _room: Bell = field(default_factory=Bell, init=False)
 
     def __post_init__(self) -> None:
@@ -86,6 +87,7 @@ class Executor:
 
     async def run_once(self) -> float | None:
         """Take in as much work as there is room for, and start it; waits a moment for the first piece."""
+        await self._take_up_unanswered()
         room = self.capacity - len(self.held)
         if room <= 0:
             await self._room.wait(self.receive_wait)
@@ -99,6 +101,7 @@ class Executor:
         try:
             attempts = await self.ledger.claim([item.execution_id for item in batch], worker_id=self.worker_id)
         except Exception:
+            self._unanswered |= {item.execution_id: sent for item in batch}
             # Kept, it would come again only once the pipe takes its receiver for dead.
             await self.ends.hand_on(batch)
             raise
@@ -107,6 +110,16 @@ class Executor:
             self._start(attempt, sent)
         await self.dispatcher.acknowledge(batch)
         return 0.0
+
+    async def _take_up_unanswered(self) -> None:
+        """Start what claims got that were committed though no answer came, rather than let its leases lapse."""
+        if not self._unanswered:
+            return
+        held = {hold.attempt.execution_id for hold in self.held}
+        for attempt in await self.ledger.claimed(list(self._unanswered), worker_id=self.worker_id):
+            if attempt.execution_id not in held:
+                self._start(attempt, self._unanswered[attempt.execution_id])
+        self._unanswered.clear()
 
     def _start(self, attempt: Attempt, sent: float) -> None:
         hold = Hold(attempt=attempt, started=self.clock.monotonic(), renewed_at=sent)
@@ -185,7 +198,9 @@ class Executor:
         return settle(hold.attempt, outcome, chance=random.random())  # noqa: S311 - spreads retries, guards nothing
 
     def _hand_back(self, hold: Hold) -> None:
-        self.ends.add(hand_back(hold.attempt, self.clock.now()), hold)
+        # By the store's clock, which an attempt began by: this node's may be hours away from it.
+        now = hold.attempt.started_at + timedelta(milliseconds=self._elapsed_ms(hold))
+        self.ends.add(hand_back(hold.attempt, now), hold)
 
     async def flush(self) -> None:
         """Write what has ended by now; what the failing store does not take is kept (`Ends.flush`)."""

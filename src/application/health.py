@@ -15,10 +15,12 @@ from ..ports.stores import Worker
 from .executor import Executor
 from .loop import Pulse
 from .statistics import queue_state
+from .watch import LedgerWatch
 
 LATE_SECONDS: Final = 60.0
 STALE_ROUNDS_SECONDS: Final = 30.0
 STORE_DEADLINE: Final = 5.0
+MOST_NAMES: Final = 10
 NEEDED_ROLES: Final = ("timer", "executor", "sweeper")
 """Without one of each somewhere, jobs are stored and never run."""
 
@@ -33,6 +35,7 @@ class HealthCheck:
     storage: Storage
     clock: Clock
     executor: Executor | None = None
+    watch: LedgerWatch | None = None
     pulses: Sequence[Pulse] = ()
     _started: float = field(default=0.0, init=False)
 
@@ -45,6 +48,8 @@ class HealthCheck:
         components = {**await self._store(), **{pulse.name: self._loop(pulse) for pulse in self.pulses}}
         if self.executor is not None:
             components["handlers"] = _handlers(self.executor)
+        if self.watch is not None:
+            components["ledger"] = _ledger(self.watch)
         return Health(
             status=worst(component.status for component in components.values()),
             components=components,
@@ -66,9 +71,11 @@ class HealthCheck:
         except Exception as error:  # noqa: BLE001 - a health check that a surprise can end says nothing when it matters
             return _broken_store(f"unexpected {type(error).__name__}")
         backlog = _backlog(queue.oldest_due_seconds, queue.oldest_ready_seconds)
-        return {"store": _HEALTHY, "queue": backlog, "workers": _workers(live)}
+        return {"store": _HEALTHY, "queue": backlog, "workers": _workers(live, queue.unclaimed)}
 
     def _loop(self, pulse: Pulse) -> ComponentHealth:
+        if pulse.resting:
+            return _HEALTHY
         silent = self.clock.monotonic() - pulse.beat_at
         if silent > STALE_ROUNDS_SECONDS:
             detail = f"no round completed for {silent:.0f} s; last error: {pulse.error or 'none'}"
@@ -87,12 +94,21 @@ def _broken_store(detail: str) -> Mapping[str, ComponentHealth]:
     return {"store": ComponentHealth(status=HealthStatus.UNHEALTHY, detail=detail)}
 
 
-def _workers(live: Sequence[Worker]) -> ComponentHealth:
+def _workers(live: Sequence[Worker], unclaimed: Mapping[str, int]) -> ComponentHealth:
+    """Hold what the live nodes do, and can run, against what there is to do."""
     present = {role for worker in live for role in worker.roles}
     missing = [role for role in NEEDED_ROLES if role not in present]
-    if not missing:
-        return _HEALTHY
-    return ComponentHealth(status=HealthStatus.DEGRADED, detail=f"no live node has the role {' or '.join(missing)}")
+    lacks = [f"no live node has the role {' or '.join(missing)}"] if missing else []
+    runnable = {capability for worker in live for capability in worker.capabilities}
+    stranded = sorted(name for name in unclaimed if name not in runnable)
+    lacks += [f"{_executions(unclaimed[name])} for {name}, which no live node has" for name in stranded[:MOST_NAMES]]
+    if stranded[MOST_NAMES:]:
+        lacks.append(f"and so do those for {len(stranded) - MOST_NAMES} more")
+    return ComponentHealth(status=HealthStatus.DEGRADED, detail="; ".join(lacks)) if lacks else _HEALTHY
+
+
+def _executions(count: int) -> str:
+    return "1 execution waits" if count == 1 else f"{count} executions wait"
 
 
 def _backlog(oldest_due: float, oldest_ready: float) -> ComponentHealth:
@@ -108,9 +124,20 @@ def _backlog(oldest_due: float, oldest_ready: float) -> ComponentHealth:
 def _handlers(executor: Executor) -> ComponentHealth:
     if executor.stuck:
         names = sorted({hold.attempt.handler_name for hold in executor.stuck})
-        detail = f"{len(executor.stuck)} told to end and still going on: {', '.join(names[:10])}"
+        detail = f"{len(executor.stuck)} told to end and still going on: {', '.join(names[:MOST_NAMES])}"
         return ComponentHealth(status=HealthStatus.DEGRADED, detail=detail)
     return _HEALTHY
+
+
+def _ledger(watch: LedgerWatch) -> ComponentHealth:
+    """Tell what the ledger watch of this node found; whose job it is, and how it is defined, is for its tenant."""
+    if not watch.anomalies:
+        return _HEALTHY
+    first = watch.anomalies[0]
+    found = f"{first.finding.kind.value} at {first.finding.first.isoformat()} of job {first.job_id}"
+    count = len(watch.anomalies)
+    detail = f"{count} {'finding' if count == 1 else 'findings'}, first: {found}"
+    return ComponentHealth(status=HealthStatus.DEGRADED, detail=detail)
 
 
 def _issues(components: Mapping[str, ComponentHealth]) -> Iterator[str]:

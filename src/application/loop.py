@@ -24,17 +24,22 @@ class Agent(Protocol):
 
 @dataclass(slots=True)
 class Pulse:
-    """When a loop last completed a round, by the monotonic clock, and why the latest one failed, if it did."""
+    """
+    When a loop last completed a round, by the monotonic clock, and why the latest one failed, if it did.
+
+    One that is `resting` was told to stop, and completes none until it is begun again.
+    """
 
     name: str
     beat_at: float
     error: str | None = None
+    resting: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
 class Loop:
     """
-    Runs an agent until stopped.
+    Runs an agent until stopped; begun again, it may be run again.
 
     Between rounds it waits for its bell, or until the next due time, `cap` seconds at most: bells may be
     lost. A failed round is repeated with back-off and never ends the loop.
@@ -47,7 +52,6 @@ class Loop:
     cap: float
     bell: Bell = field(default_factory=Bell)
     pulse: Pulse = field(init=False)
-    _stopping: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         """Start with a pulse, so that a loop that never completes a round is seen to age."""
@@ -56,7 +60,7 @@ class Loop:
     async def run(self) -> None:
         """Go round until `stop`."""
         backoff = FIRST_BACKOFF
-        while not self._stopping:
+        while not self.pulse.resting:
             wait = await self._round()
             if wait is None:
                 await self.bell.wait(backoff)
@@ -71,8 +75,12 @@ class Loop:
 
     def stop(self) -> None:
         """End after the round under way."""
-        self._stopping = True
+        self.pulse.resting = True
         self.bell.ring()
+
+    def begin(self) -> None:
+        """Make ready for a `run` after a stop; only once the last one has ended."""
+        self.pulse.resting, self.pulse.error, self.pulse.beat_at = False, None, self.clock.monotonic()
 
     async def _round(self) -> float | None:
         """Answer how long to wait, or None after a failure."""

@@ -1,85 +1,34 @@
-"""A node: the loops that one process runs, from their start to the end of the drain."""
+"""A node: the loops that one process runs, from their start to the end of the drain, and their rest while drained."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Final
 
-from ..ports.clock import Clock
-from ..ports.dispatcher import Dispatcher
-from ..ports.handlers import Handlers
-from ..ports.storage import Storage
 from ..ports.stores import Worker
-from ..ports.telemetry import Telemetry
-from .executor import CAPACITY, Executor, Fence, Finisher, Heartbeat
+from .auditing import Auditor
+from .executor import Executor, Fence, Finisher, Heartbeat
 from .loop import Agent, Loop, Pulse
-from .planning import Planning
-from .retention import INTERVAL_SECONDS, Retention
+from .parts import Identity, Limits, Parts, Role
+from .retention import INTERVAL_SECONDS, LEASE
+from .singleton import Singleton
 from .sweeper import Sweeper
 from .timer import Timer
+from .watch import INTERVAL_SECONDS as WATCH_SECONDS
+from .watch import LEASE as WATCH_LEASE
+from .watch import LedgerWatch
 
-BEAT_SECONDS: Final = 10.0
+BEAT_SECONDS: Final = 5.0
+DRAINING_BEAT_SECONDS: Final = 1.0
 HEARTBEAT_CAP: Final = 1.0
 FENCE_CAP: Final = 0.5
 FINISH_CAP: Final = 1.0
-DRAIN_SECONDS: Final = 30.0
 STOP_GRACE_SECONDS: Final = 3.0
-
-
-class Role(StrEnum):
-    """What a process does: serve requests, fire, run, recover."""
-
-    API = "api"
-    TIMER = "timer"
-    EXECUTOR = "executor"
-    SWEEPER = "sweeper"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
-    """Who a node is: its name, and a boot id that makes a restart another worker."""
-
-    name: str
-    boot_id: str
-    version: str
-    roles: Sequence[Role]
-
-    @property
-    def worker_id(self) -> str:
-        """The name under which it holds leases."""
-        return f"{self.name}#{self.boot_id}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """The ports that a node's loops work with."""
-
-    storage: Storage
-    dispatcher: Dispatcher
-    handlers: Handlers
-    planning: Planning
-    retention: Retention
-    clock: Clock
-    telemetry: Telemetry
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """
-    What a node may hold and how long it may take.
-
-    `wake_seconds` caps every wait: 1 where processes share no bell, 5 elsewhere. `dispatch_grace` is how long a
-    dispatched execution may stay unclaimed before somebody asks whether it got lost.
-    """
-
-    capacity: int = CAPACITY
-    wake_seconds: float = 1.0
-    dispatch_grace: timedelta = timedelta(seconds=1)
-    drain_seconds: float = DRAIN_SECONDS
+KEEPING: Final = frozenset({"heartbeat", "fence", "finisher"})
+"""The loops that see running work to its end; the others take work on, or tell of the node."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,16 +36,20 @@ class Node:
     """
     Runs the loops of its roles between `start` and `stop`, each begun again should its task end before.
 
-    A handler can cancel every task of its event loop, so that a loop's end says nothing about the loop.
+    A handler can cancel every task of its event loop, so that a loop's end says nothing about the loop. It is `live`
+    while it takes work: started, not asked to drain, not stopping.
     """
 
     identity: Identity
     parts: Parts
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     executor: Executor | None = field(default=None, init=False)
+    watch: LedgerWatch | None = field(default=None, init=False)
     live: bool = field(default=False, init=False)
     _loops: dict[str, Loop] = field(default_factory=dict, init=False)
     _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict, init=False)
+    _singletons: list[Singleton] = field(default_factory=list, init=False)
+    _stopping: bool = field(default=False, init=False)
     _started_at: datetime | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -119,15 +72,28 @@ class Node:
                 dispatcher=parts.dispatcher,
                 clock=parts.clock,
                 telemetry=parts.telemetry,
-                capabilities=parts.handlers.capabilities if self.executor else frozenset,
+                capabilities=self._repeats,
                 grace=self.limits.dispatch_grace,
             )
             self._add("sweeper", sweeper, cap=wake)
             if self.executor is not None:
                 self._loops["sweeper"].bell = self.executor.retrying
-            self._add("retention", parts.retention, cap=INTERVAL_SECONDS)
+            self._add_singleton("retention", parts.retention, cap=INTERVAL_SECONDS, lease=LEASE)
+            self.watch = LedgerWatch(
+                ledger=parts.storage.ledger,
+                jobs=parts.storage.jobs,
+                auditor=Auditor(planning=parts.planning, keep=parts.retention.keep),
+                telemetry=parts.telemetry,
+            )
+            self._add_singleton("ledger", self.watch, cap=WATCH_SECONDS, lease=WATCH_LEASE)
         if roles - {Role.API}:
             self._add("registration", Registration(self), cap=BEAT_SECONDS)
+
+    def _repeats(self) -> Collection[str] | None:
+        """Tell what may be dispatched again from here: over a pipe of this node's own only what it can run."""
+        if self.parts.dispatcher.is_shared:
+            return None
+        return self.parts.handlers.capabilities() if self.executor else frozenset()
 
     def _add_executor(self) -> None:
         parts = self.parts
@@ -151,6 +117,22 @@ class Node:
             name=name, agent=agent, clock=self.parts.clock, telemetry=self.parts.telemetry, cap=cap
         )
 
+    def _add_singleton(self, name: str, agent: Agent, *, cap: float, lease: timedelta) -> None:
+        """Add a loop whose rounds one node does for all; `lease` is longer than `cap` (`Singleton`)."""
+        singleton = Singleton(
+            agent=agent, locks=self.parts.storage.locks, name=name, holder=self.identity.worker_id, lease=lease
+        )
+        self._singletons.append(singleton)
+        self._add(name, singleton, cap=cap)
+
+    @property
+    def status(self) -> str:
+        """How it is, as the registry words it (`Worker.status`)."""
+        if self.live:
+            return "live"
+        is_busy = self.executor is not None and self.executor.held
+        return "draining" if self._stopping or is_busy else "drained"
+
     @property
     def pulses(self) -> Sequence[Pulse]:
         """How the loops that must go round often are doing."""
@@ -172,14 +154,36 @@ class Node:
         self.parts.telemetry.info("node.started", worker_id=self.identity.worker_id, loops=sorted(self._loops))
 
     def _run(self, name: str) -> None:
+        self._loops[name].begin()
         self._tasks[name] = task = asyncio.create_task(self._loops[name].run(), name=f"tocsin {name}")
         task.add_done_callback(lambda ended: self._run_again(name, ended))
 
     def _run_again(self, name: str, ended: asyncio.Task[None]) -> None:
         reason = "cancelled" if ended.cancelled() else type(ended.exception()).__name__
-        if self._tasks.get(name) is ended:
+        if not self._loops[name].pulse.resting:
             self.parts.telemetry.error("loop.ended", loop=name, reason=reason)
             self._run(name)
+
+    async def follow(self, *, drain: bool) -> None:
+        """
+        Take no more work, or take work again, as the registry asks; harmless if it is so already.
+
+        While drained it fires, claims and sweeps nothing and holds no lock. What runs goes on, as long as it takes,
+        under leases that are kept.
+        """
+        if self._stopping:
+            return
+        resting = [name for name in self._loops if name not in KEEPING and name != "registration"]
+        if self.live == drain:
+            self.live = not drain
+            self.parts.telemetry.info(
+                "node.drain_requested" if drain else "node.resumed", worker_id=self.identity.worker_id
+            )
+            for name in resting if self.live else ():
+                self._run(name)
+        if drain:
+            await self._end(resting)
+            await self._hand_over()
 
     async def stop(self) -> None:
         """
@@ -187,13 +191,14 @@ class Node:
 
         Leases are kept and ends are written all the while. A stop that was cancelled may be begun again.
         """
-        self.live = False
-        await self._end(["timer", "sweeper", "retention", "registration", "executor"])
+        self.live, self._stopping = False, True
+        await self._end([name for name in self._loops if name not in KEEPING])
+        await self._hand_over()
         if self._started_at is not None and self._loops:
             await self._register_if_possible("draining")
         if self.executor is not None:
             await self._drain(self.executor)
-        await self._end(["heartbeat", "fence", "finisher"])
+        await self._end(KEEPING)
         if self._started_at is not None and self._loops:
             await self._register_if_possible("stopped")
         self.parts.telemetry.info("node.stopped", worker_id=self.identity.worker_id)
@@ -203,7 +208,16 @@ class Node:
         for name in present:
             self._loops[name].stop()
         if present:
-            await asyncio.wait([self._tasks.pop(name) for name in present])
+            await asyncio.wait([self._tasks[name] for name in present])
+        for name in present:
+            self._tasks.pop(name, None)
+
+    async def _hand_over(self) -> None:
+        for singleton in self._singletons:
+            try:
+                await singleton.hand_over()
+            except Exception as error:  # noqa: BLE001 - a lock that cannot be given up lapses; the node must still rest
+                self.parts.telemetry.warning("lock.kept", lock=singleton.name, error=str(error))
 
     async def _drain(self, executor: Executor) -> None:
         try:
@@ -217,9 +231,9 @@ class Node:
         except Exception as error:  # noqa: BLE001 - a node that cannot say goodbye must still stop
             self.parts.telemetry.warning("node.unregistered", status=status, error=str(error))
 
-    async def register(self, status: str) -> None:
-        """Tell the registry that this node exists, what it can run and how it is."""
-        await self.parts.storage.workers.beat(
+    async def register(self, status: str) -> Worker:
+        """Tell the registry that this node exists, what it can run and how it is; answer what it is asked to do."""
+        return await self.parts.storage.workers.beat(
             Worker(
                 id=self.identity.worker_id,
                 name=self.identity.name,
@@ -237,11 +251,14 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """The agent that keeps a node known as live."""
+    """The agent that keeps a node known, and has it follow what the registry asks of it."""
 
     node: Node
 
     async def run_once(self) -> float | None:
-        """Beat once."""
-        await self.node.register("live")
-        return None
+        """Beat once, and again at once if the answer changed how the node is; while it drains, beat more often."""
+        told = await self.node.register(self.node.status)
+        await self.node.follow(drain=told.drain_requested)
+        if self.node.status != told.status:
+            await self.node.register(self.node.status)
+        return DRAINING_BEAT_SECONDS if self.node.status == "draining" else None

@@ -14,6 +14,8 @@ KEEP: Final = timedelta(days=30)
 NEWEST: Final = 100
 BATCH: Final = 500
 INTERVAL_SECONDS: Final = 3600.0
+LEASE: Final = timedelta(hours=3)
+"""Of the lock that has one node do it for all: two rounds may fail before another node takes over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Unpack
+from datetime import UTC, datetime, timedelta
+from typing import Final, Unpack
 from uuid import UUID
 
 from ..domain import lifecycle
@@ -15,30 +16,41 @@ from ..domain.errors import Conflict, ExecutionNotFound, HandlerNotFound, Invali
 from ..domain.execution import ExecutionStatus, JobExecution
 from ..domain.job import DEFAULT_TENANT, HandlerType, JobDefinition, JobStatus, JobType, ScheduledJob
 from ..domain.json import Json
+from ..domain.ledger import LedgerReport
 from ..domain.lifecycle import ManualRun, Moment
-from ..domain.plan import Plan
+from ..domain.plan import JobChange, Plan
 from ..domain.timing import read_schedule, type_of
 from ..ports.dispatcher import Dispatcher
 from ..ports.handlers import Handlers
 from ..ports.ledger import LogLine
-from ..ports.queries import ExecutionFilter, JobFilter
+from ..ports.queries import LIMIT_BOUNDS, ExecutionFilter, JobFilter
 from ..ports.reports import Health, JobStatistics, Metrics, Period, Preview
 from ..ports.scheduler import IDEMPOTENCY_KEY_BOUNDS, LOG_BOUNDS, JobChanges, JobOptions, OnConflict, Timing
 from ..ports.storage import Storage
 from ..ports.stores import Changed, Page, Worker
+from .auditing import Auditor
+from .handing_on import hand_on
 from .planning import Planning
 from .previewing import Previews
 from .reporting import Reports
+from .retention import KEEP
 
 Change = Callable[[ScheduledJob, Moment], Plan]
+
+_VERSION: Final = re.compile(r"[1-9][0-9]{0,17}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wakers:
-    """Whom a change wakes: the timer for a new next_run, the heartbeat for a cancelled execution."""
+    """
+    Whom a change wakes.
+
+    The timer for a new next_run, the heartbeat for a cancelled execution, the registration for a drain.
+    """
 
     timer: Callable[[], None] = lambda: None
     heartbeat: Callable[[], None] = lambda: None
+    registration: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +58,7 @@ class Scheduler:
     """
     Implements `IScheduler`: validates, decides in pure code, commits, then dispatches and wakes.
 
-    `for_tenant` gives the same scheduler as another tenant.
+    `for_tenant` gives the same scheduler as another tenant. `keep` is how long retention leaves every execution.
     """
 
     storage: Storage
@@ -54,6 +66,7 @@ class Scheduler:
     dispatcher: Dispatcher
     handlers: Handlers
     health: Callable[[], Awaitable[Health]]
+    keep: timedelta = KEEP
     wakers: Wakers = Wakers()
     tenant_id: str = DEFAULT_TENANT
     actor: str | None = None
@@ -223,6 +236,23 @@ class Scheduler:
         await self.get_job(job_id)
         return await self.list_executions(replace(query or ExecutionFilter(), job_id=job_id))
 
+    async def get_job_changes(self, job_id: UUID, *, limit: int = 50, cursor: str | None = None) -> Page[JobChange]:
+        """Read the recorded versions of a job (`IScheduler.get_job_changes`)."""
+        lowest, highest = LIMIT_BOUNDS
+        if not lowest <= limit <= highest:
+            raise InvalidJob.of("limit", f"must be between {lowest} and {highest}")
+        if cursor is not None and not _VERSION.fullmatch(cursor):
+            raise InvalidJob.of("cursor", "is not a cursor of this list")
+        before = None if cursor is None else int(cursor)
+        return await self.storage.jobs.versions(self.tenant_id, job_id, limit=limit, before_version=before)
+
+    async def verify_ledger(
+        self, job_id: UUID, *, since: datetime | None = None, until: datetime | None = None
+    ) -> LedgerReport:
+        """Account for every nominal time of a job in a window (`IScheduler.verify_ledger`)."""
+        auditor = Auditor(planning=self.planning, keep=self.keep)
+        return await auditor.verify(self.storage.jobs, self.tenant_id, job_id, since=since, until=until)
+
     async def list_executions(self, query: ExecutionFilter | None = None) -> Page[JobExecution]:
         """Read executions of all jobs."""
         return await self.storage.executions.list(self.tenant_id, query or ExecutionFilter())
@@ -249,6 +279,20 @@ class Scheduler:
     async def list_workers(self) -> Sequence[Worker]:
         """Read the nodes."""
         return await self.storage.workers.list()
+
+    async def drain_worker(self, worker_id: str) -> Worker:
+        """Have a node take no more work (`IScheduler.drain_worker`)."""
+        return await self._ask_worker(worker_id, drain=True)
+
+    async def resume_worker(self, worker_id: str) -> Worker:
+        """Have a node take work again."""
+        return await self._ask_worker(worker_id, drain=False)
+
+    async def _ask_worker(self, worker_id: str, *, drain: bool) -> Worker:
+        asked = await self.storage.workers.drain(worker_id, requested=drain)
+        # If it is this very node it need not wait for its next beat; if not, one beat more does no harm.
+        self.wakers.registration()
+        return asked
 
     async def get_job_stats(self, job_id: UUID) -> JobStatistics:
         """Add up one job's stored executions."""
@@ -282,8 +326,7 @@ class Scheduler:
         return lambda job, now: change(job, self.planning.moment(now, self.actor))
 
     async def _tell(self, changed: Changed) -> None:
-        if changed.dispatches:
-            await self.dispatcher.dispatch(changed.dispatches)
+        await hand_on(changed.dispatches, to=self.dispatcher, telemetry=self.planning.telemetry)
         if changed.stopped:
             self.wakers.heartbeat()
         self.wakers.timer()

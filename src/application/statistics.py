@@ -87,6 +87,7 @@ def queue_state(queue: QueueFigures, now: datetime) -> QueueState:
         due_jobs=queue.due_jobs,
         oldest_due_seconds=_age(queue.oldest_due, now),
         oldest_ready_seconds=_age(queue.oldest_ready, now),
+        unclaimed=queue.unclaimed,
     )
 
 

@@ -7,13 +7,12 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, Generic, TypeVar
-from uuid import UUID
 
 from ..domain.attempt import lose
 from ..domain.execution import ExecutionStatus
 from ..ports.clock import Clock
 from ..ports.dispatcher import Dispatch, Dispatcher
-from ..ports.ledger import Lease, Ledger, Sighting
+from ..ports.ledger import Hold, Lapse, Lease, Ledger, Sighting
 from ..ports.stores import WORKER_SILENCE, WorkerStore
 from ..ports.telemetry import Telemetry
 from .hold import HEARTBEAT_SECONDS, HEARTBEATS_PER_LEASE
@@ -22,6 +21,9 @@ T = TypeVar("T")
 
 BATCH: Final = 500
 PAGES: Final = 10
+LAPSES: Final = 20_000
+"""Expired leases that are looked at together, so that all are confirmed at once, though recovered in batches."""
+
 RENEWAL_MARGIN: Final = 2.0
 
 
@@ -45,8 +47,9 @@ class Sweeper:
     A lease counts as expired, and a worker as silent, only when seen so and unchanged twice, more than a heartbeat
     apart by this node's monotonic clock: so a jump of the wall clock ends no live attempt and buries no live worker.
 
-    `capabilities` lists what this node can run: only such dispatches does it repeat, the others are left to nodes
-    that can. `grace` is how long a dispatch may stay unclaimed before somebody asks whether it got lost.
+    `capabilities` lists what this node can run: over a pipe of its own it repeats only such dispatches, the others are
+    left to nodes that can; None, over a shared pipe, stands for all. `grace` is how long a dispatch may stay
+    unclaimed before somebody asks whether it got lost.
     """
 
     ledger: Ledger
@@ -54,10 +57,10 @@ class Sweeper:
     dispatcher: Dispatcher
     clock: Clock
     telemetry: Telemetry
-    capabilities: Callable[[], Collection[str]]
+    capabilities: Callable[[], Collection[str] | None]
     grace: timedelta
     batch: int = BATCH
-    _leases: Suspicions[tuple[UUID, int, float]] = field(default_factory=Suspicions, init=False)
+    _lapses: Suspicions[Lapse] = field(default_factory=Suspicions, init=False)
     _silent: Suspicions[tuple[str, datetime]] = field(default_factory=Suspicions, init=False)
     _looked_through: Sighting | None = field(default=None, init=False)
 
@@ -84,7 +87,8 @@ class Sweeper:
 
     async def _repeat_lost(self) -> float | None:
         """Look through a bounded part of what is unclaimed, where the last sweep left off; 0 if that was worth it."""
-        if not (capabilities := self.capabilities()):
+        capabilities = self.capabilities()
+        if capabilities is not None and not capabilities:
             return None
         repeated = 0
         for _ in range(PAGES):
@@ -100,7 +104,7 @@ class Sweeper:
         return 0.0 if repeated else None
 
     async def _repeat(self, seen: Sequence[tuple[Dispatch, datetime]]) -> int:
-        lost = {item.execution_id for item in await self.dispatcher.lost([item for item, _ in seen])}
+        lost = {item.execution_id for item in await self.dispatcher.lost(seen)}
         if not lost:
             return 0
         losses = [(item.execution_id, at) for item, at in seen if item.execution_id in lost]
@@ -111,24 +115,29 @@ class Sweeper:
         return len(taken)
 
     async def _recover(self) -> None:
-        expired = self._confirmed(await self.ledger.expired(limit=self.batch))
-        if not expired:
-            return
+        confirmed = self._confirmed(await self.ledger.lapsed(limit=LAPSES))
+        for first in range(0, len(confirmed), self.batch):
+            await self._recover_batch(confirmed[first : first + self.batch])
+
+    def _confirmed(self, lapses: Sequence[Lapse]) -> list[Lapse]:
+        """Keep the leases that have stood expired and unchanged for longer than their holder's heartbeat."""
+        confirmed = self._lapses.confirmed({lapse: _patience(lapse) for lapse in lapses}, self.clock.monotonic())
+        return [lapse for lapse in lapses if lapse in confirmed]
+
+    async def _recover_batch(self, lapses: Sequence[Lapse]) -> None:
+        seen = {lapse.hold: lapse.lease_expires_at for lapse in lapses}
+        expired = [
+            lease for lease in await self.ledger.expired(list(seen)) if seen[_hold(lease)] == lease.lease_expires_at
+        ]
         running = [lease for lease in expired if lease.status is ExecutionStatus.RUNNING]
         unreleased = [lease for lease in expired if lease.status is not ExecutionStatus.RUNNING]
         finished = await self.ledger.finish(
             [lose(lease.attempt, lease.lease_expires_at, chance=random.random()) for lease in running]  # noqa: S311 - spreads retries, guards nothing
         )
-        freed = await self.ledger.release([_fence(lease) for lease in unreleased])
+        freed = await self.ledger.release([_hold(lease) for lease in unreleased])
         self.telemetry.warning("lease.expired", executions=len(running), slots=len(unreleased))
         if dispatches := [*finished.dispatches, *freed]:
             await self.dispatcher.dispatch(dispatches)
-
-    def _confirmed(self, expired: Sequence[Lease]) -> list[Lease]:
-        """Keep the leases that have stood expired and unchanged for longer than their holder's heartbeat."""
-        patience = {_suspicion(lease): _patience(lease) for lease in expired}
-        confirmed = self._leases.confirmed(patience, self.clock.monotonic())
-        return [lease for lease in expired if _suspicion(lease) in confirmed]
 
     async def _bury(self) -> None:
         since = self.clock.now() - WORKER_SILENCE
@@ -146,14 +155,10 @@ async def _outcome_of(step: Callable[[], Awaitable[float | None]]) -> float | Ex
         return error
 
 
-def _fence(lease: Lease) -> tuple[UUID, int]:
+def _hold(lease: Lease) -> Hold:
     return lease.attempt.execution_id, lease.attempt.attempt
 
 
-def _suspicion(lease: Lease) -> tuple[UUID, int, float]:
-    return *_fence(lease), lease.lease_expires_at.timestamp()
-
-
-def _patience(lease: Lease) -> float:
+def _patience(lapse: Lapse) -> float:
     """Give the holder time for one more renewal, and for the store to take it."""
-    return min(HEARTBEAT_SECONDS, lease.attempt.lock_timeout_seconds / HEARTBEATS_PER_LEASE) + RENEWAL_MARGIN
+    return min(HEARTBEAT_SECONDS, lapse.lock_timeout_seconds / HEARTBEATS_PER_LEASE) + RENEWAL_MARGIN

@@ -8,6 +8,7 @@ from typing import Final
 from ..ports.dispatcher import Dispatcher
 from ..ports.ledger import Ledger
 from ..ports.telemetry import Telemetry
+from .handing_on import hand_on
 from .planning import Planning
 
 BATCH: Final = 500
@@ -26,8 +27,7 @@ class Timer:
     async def run_once(self) -> float | None:
         """Fire one batch of due jobs and hand it on; answer in how many seconds the next job is due."""
         fired = await self.ledger.fire(self.planning.fire, limit=self.batch)
-        if fired.dispatches:
-            await self.dispatcher.dispatch(fired.dispatches)
+        await hand_on(fired.dispatches, to=self.dispatcher, telemetry=self.telemetry)
         if fired.jobs:
             self.telemetry.debug("timer.fired", jobs=fired.jobs, executions=fired.executions, skips=fired.skips)
         return None if fired.next_due is None else (fired.next_due - fired.now).total_seconds()

@@ -93,6 +93,17 @@ class ExecutionNotFound(NotFound):
         self.execution_id = execution_id
 
 
+class WorkerNotFound(NotFound):
+    """No node is registered under this id: it never was, or it stopped, or has been dead for a day."""
+
+    code = "WORKER_NOT_FOUND"
+
+    def __init__(self, worker_id: str) -> None:
+        """Keep the id that was asked for."""
+        super().__init__(f"no worker {worker_id}")
+        self.worker_id = worker_id
+
+
 class InvalidTransition(TocsinError):
     """The state machine has no such step; nothing changed."""
 
@@ -150,6 +161,12 @@ class LeaseLost(TocsinError):
     """The node that ran the attempt lost its lease; a successor may be running."""
 
     code = "LEASE_LOST"
+
+
+class DispatcherUnavailable(TocsinError):
+    """The pipe did not answer within its deadline; what was handed to it may be carried or not."""
+
+    code = "UNAVAILABLE"
 
 
 class StoreUnavailable(TocsinError):

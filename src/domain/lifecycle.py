@@ -25,8 +25,12 @@ from .zones import load_zone
 ONE_TIME_GRACE: Final = timedelta(seconds=60)
 """How far in the past the instant of a new one_time job may lie (design: time)."""
 
+UNPLANNABLE: Final = "the schedule cannot be computed"
+"""How the reason of a version begins that failed a job without accounting for what was due."""
+
 _FINISHED: Final = frozenset({JobStatus.COMPLETED, JobStatus.FAILED})
-_TIMING: Final = ("schedule", "timezone", "type", "start_date", "end_date", "max_executions")
+TIMING: Final = ("schedule", "timezone", "type", "start_date", "end_date", "max_executions")
+"""The fields of a definition that say when it fires."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +211,7 @@ class ManualRun:
 def unplannable(job: ScheduledJob, now: datetime, error: str) -> Plan:
     """Fail an active job whose schedule can no longer be computed, so that it blocks nobody else."""
     failed = replace(job.to(JobStatus.FAILED, now), exhausted=True)
-    return versioned(job, Plan(job=failed), now, by=None, reason=f"the schedule cannot be computed: {error}")
+    return versioned(job, Plan(job=failed), now, by=None, reason=f"{UNPLANNABLE}: {error}")
 
 
 def _redefined(job: ScheduledJob, definition: JobDefinition, moment: Moment) -> Plan:
@@ -238,7 +242,7 @@ def _with(plan: Plan, moment: Moment, **fields: Any) -> Plan:  # noqa: ANN401 - 
 
 
 def _is_retimed(before: ScheduledJob, after: ScheduledJob) -> bool:
-    return any(getattr(before.definition, name) != getattr(after.definition, name) for name in _TIMING)
+    return any(getattr(before.definition, name) != getattr(after.definition, name) for name in TIMING)
 
 
 def _retimed(job: ScheduledJob, moment: Moment) -> ScheduledJob:

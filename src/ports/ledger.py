@@ -12,6 +12,7 @@ from ..domain.attempt import Attempt, Finish
 from ..domain.execution import ExecutionStatus
 from ..domain.job import ScheduledJob
 from ..domain.json import Json
+from ..domain.ledger import JobLedger
 from ..domain.plan import Plan
 from .dispatcher import Dispatch
 
@@ -58,8 +59,17 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Lapse:
+    """A lease that the store's clock calls expired, in as few words as tell it from others."""
+
+    hold: Hold
+    lease_expires_at: datetime
+    lock_timeout_seconds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """A lease that the store's clock calls expired; `status` is running, or terminal for a slot not yet released."""
+    """An expired lease with what it was for; `status` is running, or terminal for a slot not yet released."""
 
     attempt: Attempt
     status: ExecutionStatus
@@ -103,6 +113,19 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecentLedgers:
+    """
+    A page of jobs with what their schedules lately came to, all of one moment.
+
+    `now` is the store's clock at that moment, or just before. `next_after` continues behind this page; None at the end.
+    """
+
+    ledgers: Sequence[JobLedger]
+    now: datetime
+    next_after: UUID | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Purged:
     """What one retention batch removed."""
 
@@ -141,6 +164,13 @@ class Ledger(Protocol):
         The payload is the execution's own, else the job's.
         """
 
+    async def claimed(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:
+        """
+        Tell which of these run under a worker, as `claim` told it; changes nothing.
+
+        For a worker whose claim was never answered: it may have been committed all the same.
+        """
+
     async def renew(self, leases: Mapping[Hold, timedelta], *, worker_id: str) -> Sequence[Hold]:
         """
         Extend the leases of attempts that still run, or have ended without releasing their slot.
@@ -167,7 +197,7 @@ class Ledger(Protocol):
         Does nothing for holds that are not ended, not this attempt, or already released.
         """
 
-    async def expired(self, *, limit: int) -> Sequence[Lease]:
+    async def lapsed(self, *, limit: int) -> Sequence[Lapse]:
         """
         List leases with `lease_expires_at <= now`, running or unreleased, oldest first; changes nothing.
 
@@ -175,18 +205,21 @@ class Ledger(Protocol):
         look longer than they are.
         """
 
+    async def expired(self, holds: Sequence[Hold]) -> Sequence[Lease]:
+        """Tell of these holds, in the order of their leases, those that `lapsed` would list now; changes nothing."""
+
     async def ready(self, *, limit: int) -> Ready:
         """Mark admitted, available executions that were never dispatched since they became so, as dispatched now."""
 
     async def undelivered(
-        self, *, capabilities: Collection[str], grace: timedelta, limit: int, after: Sighting | None = None
+        self, *, capabilities: Collection[str] | None, grace: timedelta, limit: int, after: Sighting | None = None
     ) -> Sequence[tuple[Dispatch, datetime]]:
         """
         List executions still pending `grace` x 2^(repeats so far, 6 at most) after their `dispatched_at`.
 
-        Only those that one of `capabilities` can run, as their job words it now. Those dispatched later than
-        now are listed too: the clock was set back. By (dispatched_at, id), each with its dispatched_at, and
-        `after` continues behind one that was listed; changes nothing.
+        Only those that one of `capabilities`, unless that is None, can run, as their job words it now. Those
+        dispatched later than now are listed too: the clock was set back. By (dispatched_at, id), each with its
+        dispatched_at, and `after` continues behind one that was listed; changes nothing.
         """
 
     async def redispatch(self, seen: Sequence[Sighting]) -> Sequence[Dispatch]:
@@ -201,6 +234,25 @@ class Ledger(Protocol):
 
     async def report(self, reports: Sequence[Progress]) -> None:
         """Show `{percent, message}` under `metadata.progress` of executions that still run under that attempt."""
+
+    async def recent_ledgers(self, *, since: datetime, limit: int, after: UUID | None = None) -> RecentLedgers:
+        """
+        Read the ledgers of up to `limit` jobs of any tenant by id, from behind `after` on; changes nothing.
+
+        Those jobs count that are active, or whose `updated_at` is later than `since`: deleted ones too. All of a page
+        is one snapshot (repeatable read, or one statement), so that no change can come between a job and its rows,
+        and takes a fixed number of statements, however many jobs there are. Of each job:
+
+        - the job itself with its counters;
+        - `entries`: its executions of origin `schedule` with `scheduled_at > since`, all of them and without an upper
+          bound, and before these the one newest execution of origin `schedule` with `scheduled_at <= since`, which may
+          be a row of skips that reaches beyond it; by (scheduled_at, id). Only the columns of `Entry` are read;
+          `started_at` is that of the first past attempt if there is one, even if that is null, else the row's own;
+        - `versions`: ascending, from the lowest `job_version` among those entries on; without entries from the highest
+          version whose `changed_at <= since`, else from the first. Payload and metadata of their definitions may be
+          left out (`before` and `after`, under `definition`);
+        - `made_before` None and `made_after` 0: everything later is in `entries`.
+        """
 
     async def purge(self, *, keep: timedelta, newest: int, limit: int) -> Purged:
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
@@ -117,7 +117,11 @@ class Lateness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueState:
-    """What waits now; ages in seconds, 0 when nothing does."""
+    """
+    What waits now; ages in seconds, 0 when nothing does.
+
+    `unclaimed` counts by capability what nobody has taken for too long (`QueueFigures`).
+    """
 
     ready: int
     waiting: int
@@ -126,6 +130,7 @@ class QueueState:
     due_jobs: int
     oldest_due_seconds: float
     oldest_ready_seconds: float
+    unclaimed: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,8 @@ from uuid import UUID
 from ..domain.execution import JobExecution
 from ..domain.job import Backoff, HandlerType, JobDefinition, JobType, MisfirePolicy, OverlapPolicy, ScheduledJob
 from ..domain.json import Json
+from ..domain.ledger import LedgerReport
+from ..domain.plan import JobChange
 from .ledger import LogLine
 from .queries import ExecutionFilter, JobFilter
 from .reports import Health, JobStatistics, Metrics, Period, Preview
@@ -204,6 +206,23 @@ class IScheduler(Protocol):
     async def get_job_history(self, job_id: UUID, query: ExecutionFilter | None = None) -> Page[JobExecution]:
         """Read the executions of one job, newest nominal time first."""
 
+    async def get_job_changes(self, job_id: UUID, *, limit: int = 50, cursor: str | None = None) -> Page[JobChange]:
+        """
+        Read who changed a job, when and to what, newest first; also of a deleted job, until retention removes it.
+
+        `limit` is 1..250; `cursor` is the `next_cursor` of the page before.
+        """
+
+    async def verify_ledger(
+        self, job_id: UUID, *, since: datetime | None = None, until: datetime | None = None
+    ) -> LedgerReport:
+        """
+        Say for every nominal time of a job later than `since` and not later than `until` whether it is accounted for.
+
+        By default these are the last 24 hours up to `until`, and that is now. What retention may have removed, and
+        what is due but not yet fired, is no finding.
+        """
+
     async def list_executions(self, query: ExecutionFilter | None = None) -> Page[JobExecution]:
         """Read executions of all jobs, deleted ones included, newest nominal time first."""
 
@@ -232,6 +251,20 @@ class IScheduler(Protocol):
 
     async def list_workers(self) -> Sequence[Worker]:
         """Read the nodes, newest heartbeat first."""
+
+    async def drain_worker(self, worker_id: str) -> Worker:
+        """
+        Have a node take no more work and let what it runs finish, however long; answer it as it was asked.
+
+        The node follows within seconds: it is then `draining`, and `drained` once nothing runs. It goes on serving
+        requests, and its restart, which is another worker, takes work. Asking again changes nothing.
+
+        Raises:
+            WorkerNotFound: no node has this id.
+        """
+
+    async def resume_worker(self, worker_id: str) -> Worker:
+        """Have a node take work again; otherwise as `drain_worker`."""
 
     async def get_job_stats(self, job_id: UUID) -> JobStatistics:
         """Add up one job's stored executions."""

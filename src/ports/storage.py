@@ -1,18 +1,24 @@
-"""The four faces of one database, handed around together."""
+"""The five faces of one database, handed around together."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from .ledger import Ledger
+from .locks import Locks
 from .stores import ExecutionStore, JobStore, WorkerStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Storage:
-    """Jobs and executions as requests see them, the ledger as the loops do, and the registry of workers."""
+    """
+    Jobs and executions as requests see them, the ledger as the loops do.
+
+    Beside them the registry of workers, and locks for what one node does for all.
+    """
 
     jobs: JobStore
     executions: ExecutionStore
     ledger: Ledger
     workers: WorkerStore
+    locks: Locks

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
 from ..domain.execution import JobExecution
 from ..domain.job import ScheduledJob
+from ..domain.ledger import JobLedger, Window
 from ..domain.plan import JobChange, Plan
 from .dispatcher import Dispatch
 from .ledger import LogLine
@@ -49,6 +50,15 @@ class Changed:
     dispatches: Sequence[Dispatch]
     execution: JobExecution | None = None
     stopped: Sequence[UUID] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerStretch:
+    """A job's ledger up to `until`, at the store's `now`."""
+
+    ledger: JobLedger
+    until: datetime
+    now: datetime
 
 
 class JobStore(Protocol):
@@ -99,8 +109,29 @@ class JobStore(Protocol):
             whatever `decide` raises; nothing was changed.
         """
 
-    async def versions(self, tenant_id: str, job_id: UUID) -> Sequence[JobChange]:
-        """Read the recorded versions of a job, oldest first; also those of a deleted job."""
+    async def versions(
+        self, tenant_id: str, job_id: UUID, *, limit: int, before_version: int | None = None
+    ) -> Page[JobChange]:
+        """
+        Read up to `limit` recorded versions of a job, newest first, only those lower than `before_version`.
+
+        Also those of a deleted job, until retention removes it. `total` counts all of the job's; `next_cursor` is
+        the number of the last version given if there are lower ones; `offset` is None.
+        """
+
+    async def ledger(self, tenant_id: str, job_id: UUID, *, window: Window, limit: int) -> LedgerStretch:
+        """
+        Read a job's ledger from the beginning of a window on, all of one moment (one snapshot); changes nothing.
+
+        Entries are those of `Ledger.recent_ledgers` for `since` = `window.after`, but no more than `limit` with
+        `scheduled_at > window.after`, and of those beyond `window.until` only the first. If more than `limit` lie in
+        the window, the stretch ends with the last one given: its `until` is that one's scheduled_at, else the
+        window's. Versions are those of `Ledger.recent_ledgers`.
+
+        If the definition of one of these versions has max_executions, `made_before` and `made_after` count the
+        executions of origin `schedule` that were not skipped, with a scheduled_at less than that of the first entry
+        and greater than that of the last one; both 0 without entries. Else nobody counts: None and 0.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,13 +162,23 @@ class ExecutionFigures:
     last_started_at: datetime | None
 
 
+UNCLAIMED_AFTER: Final = timedelta(minutes=1)
+"""For how long an execution must have been ready before it is told of as unclaimed."""
+
+UNCLAIMED_SAMPLE: Final = 10_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueFigures:
     """
     What waits right now: jobs by status, executions by what they wait for.
 
     `ready` is admitted and available, `waiting` has no slot, `retrying` is available later; `due_jobs`
-    have a next_run in the past, and `oldest_due` is the earliest of those.
+    have a next_run in the past, and `oldest_due` is the earliest of those. `unclaimed` counts, by what it takes to
+    run them (`domain.job.capability`), executions that nobody has claimed although they have been ready for longer
+    than `UNCLAIMED_AFTER`. It counts at most the first `UNCLAIMED_SAMPLE` of them in the order of `dispatched_at`
+    (absent first), available_at and id, so that a large backlog costs no more; what nobody can run comes to the
+    front of that order, because nobody dispatches it again.
     """
 
     jobs_by_status: Mapping[str, int]
@@ -148,6 +189,7 @@ class QueueFigures:
     due_jobs: int
     oldest_due: datetime | None
     oldest_ready: datetime | None
+    unclaimed: Mapping[str, int] = field(default_factory=dict)
 
 
 class ExecutionStore(Protocol):
@@ -195,7 +237,10 @@ class Worker:
     """
     A node that runs loops: `id` is its name and boot id, so that a restart is another worker.
 
-    `status` is live, draining, stopped or dead; `running` counts its attempts at the last heartbeat.
+    `status` is what it said at the last heartbeat: live, draining (asked to take no more work, or to stop, while
+    some is running), drained (asked, and nothing runs any more), stopped; or dead, which others say of it. `running`
+    counts its attempts at the last heartbeat. `drain_requested` is what it was asked to do; it obeys at its next
+    heartbeat, and a restart, which is another worker, is not asked any more.
     """
 
     id: str
@@ -208,6 +253,7 @@ class Worker:
     status: str
     started_at: datetime
     heartbeat_at: datetime
+    drain_requested: bool = False
 
     def is_live(self, now: datetime) -> bool:
         """Tell whether it takes work and was heard of less than `WORKER_SILENCE` ago."""
@@ -222,11 +268,24 @@ class WorkerStore(Protocol):
         StoreUnavailable: no answer within the store's deadline; nothing was changed.
     """
 
-    async def beat(self, worker: Worker) -> None:
+    async def beat(self, worker: Worker) -> Worker:
         """
-        Register a worker or refresh it; its heartbeat becomes the store's now.
+        Register a worker or refresh it, and answer it as stored; its heartbeat becomes the store's now.
 
         One that was buried is back as it says it is: what was its to run stays fenced by leases and attempts.
+        `drain_requested` is not the worker's to say: a new row has it False, a refreshed one keeps what `drain` set,
+        and the answer tells the worker, in the same round trip.
+        """
+
+    async def drain(self, worker_id: str, *, requested: bool) -> Worker:
+        """
+        Ask a worker to take no more work (True), or to take work again (False); answer it with the request.
+
+        Any worker that is registered can be asked, whatever its status; asking again changes nothing. Only
+        `drain_requested` changes: the status follows at a heartbeat.
+
+        Raises:
+            WorkerNotFound: no worker has this id.
         """
 
     async def list(self) -> Sequence[Worker]:

@@ -11,7 +11,20 @@ from tocsin.adapters.memory import InProcessDispatcher
 from tocsin.domain.attempt import Attempt, Finish
 from tocsin.domain.errors import StoreUnavailable
 from tocsin.ports.dispatcher import Dispatch
-from tocsin.ports.ledger import Finished, Fired, Hold, Lease, Ledger, LogLine, Planner, Progress, Purged, Ready
+from tocsin.ports.ledger import (
+    Finished,
+    Fired,
+    Hold,
+    Lapse,
+    Lease,
+    Ledger,
+    LogLine,
+    Planner,
+    Progress,
+    Purged,
+    Ready,
+    RecentLedgers,
+)
 
 T = TypeVar("T")
 
@@ -52,6 +65,9 @@ class FaultyLedger:
     async def claim(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:
         return await self._call("claim", lambda: self._inner.claim(ids, worker_id=worker_id))
 
+    async def claimed(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:
+        return await self._call("claimed", lambda: self._inner.claimed(ids, worker_id=worker_id))
+
     async def renew(self, leases: Mapping[Hold, timedelta], *, worker_id: str) -> Sequence[Hold]:
         return await self._call("renew", lambda: self._inner.renew(leases, worker_id=worker_id))
 
@@ -64,14 +80,22 @@ class FaultyLedger:
     async def release(self, holds: Sequence[Hold]) -> Sequence[Dispatch]:
         return await self._call("release", lambda: self._inner.release(holds))
 
-    async def expired(self, *, limit: int) -> Sequence[Lease]:
-        return await self._call("expired", lambda: self._inner.expired(limit=limit))
+    async def lapsed(self, *, limit: int) -> Sequence[Lapse]:
+        return await self._call("lapsed", lambda: self._inner.lapsed(limit=limit))
+
+    async def expired(self, holds: Sequence[Hold]) -> Sequence[Lease]:
+        return await self._call("expired", lambda: self._inner.expired(holds))
 
     async def ready(self, *, limit: int) -> Ready:
         return await self._call("ready", lambda: self._inner.ready(limit=limit))
 
     async def undelivered(
-        self, *, capabilities: Collection[str], grace: timedelta, limit: int, after: tuple[UUID, datetime] | None = None
+        self,
+        *,
+        capabilities: Collection[str] | None,
+        grace: timedelta,
+        limit: int,
+        after: tuple[UUID, datetime] | None = None,
     ) -> Sequence[tuple[Dispatch, datetime]]:
         def call() -> Awaitable[Sequence[tuple[Dispatch, datetime]]]:
             return self._inner.undelivered(capabilities=capabilities, grace=grace, limit=limit, after=after)
@@ -86,6 +110,12 @@ class FaultyLedger:
 
     async def report(self, reports: Sequence[Progress]) -> None:
         return await self._call("report", lambda: self._inner.report(reports))
+
+    async def recent_ledgers(self, *, since: datetime, limit: int, after: UUID | None = None) -> RecentLedgers:
+        def call() -> Awaitable[RecentLedgers]:
+            return self._inner.recent_ledgers(since=since, limit=limit, after=after)
+
+        return await self._call("recent_ledgers", call)
 
     async def purge(self, *, keep: timedelta, newest: int, limit: int) -> Purged:
         return await self._call("purge", lambda: self._inner.purge(keep=keep, newest=newest, limit=limit))

@@ -16,9 +16,22 @@ from tests.makers import START, a_job
 from tocsin.domain.errors import StoreUnavailable
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.domain.job import OverlapPolicy
+from tocsin.domain.ledger import Fate
 from tocsin.ports.handlers import HandlerContext
 
-CALLS = ("fire", "claim", "renew", "stopped", "finish", "release", "expired", "ready", "undelivered", "redispatch")
+CALLS = (
+    "fire",
+    "claim",
+    "renew",
+    "stopped",
+    "finish",
+    "release",
+    "lapsed",
+    "expired",
+    "ready",
+    "undelivered",
+    "redispatch",
+)
 
 
 @dataclass(frozen=True)
@@ -89,6 +102,8 @@ async def test_every_fire_is_accounted_for_once_and_nothing_stays_behind(story: 
         for _ in range(60):
             await live_through(rig, calm)
 
+    report = await rig.scheduler.verify_ledger(job.id)
+    assert (report.findings, report.totals.of(Fate.RAN) + report.totals.of(Fate.RAN_LATE)) == ((), 10)
     rows = await rig.history(job)
     assert [row.scheduled_at for row in rows] == [START + timedelta(seconds=10 * n) for n in range(1, 11)]
     assert {(row.status, row.holds_slot) for row in rows} == {(ExecutionStatus.SUCCESS, False)}

@@ -345,7 +345,23 @@ async def test_duplicate_deliveries_run_once(rig: Rig) -> None:
     assert runs == [1]
 
 
-async def test_a_claim_whose_answer_was_lost_comes_back_when_its_lease_is_gone(rig: Rig) -> None:
+async def test_a_claim_whose_answer_was_lost_is_taken_up_once_the_store_answers_again(rig: Rig) -> None:
+    runs: list[int] = []
+    execution_id = await rig.trigger(await rig.a_job(lambda context: runs.append(context.attempt)))
+    rig.ledger.deaf = {"claim"}
+    with pytest.raises(Exception, match="the answer to claim was lost"):
+        await rig.executor.run_once()
+    rig.ledger.deaf = set()
+
+    await rig.work()
+    await rig.work()
+
+    row = await rig.execution(execution_id)
+    assert runs == [1]
+    assert (row.status, row.attempt, row.failures) == (ExecutionStatus.SUCCESS, 1, 0)
+
+
+async def test_a_claim_whose_answer_is_lost_for_longer_than_its_lease_comes_back(rig: Rig) -> None:
     runs: list[int] = []
     job = await rig.a_job(lambda context: runs.append(context.attempt), lock_timeout_seconds=30)
     execution_id = await rig.trigger(job)
@@ -354,11 +370,13 @@ async def test_a_claim_whose_answer_was_lost_comes_back_when_its_lease_is_gone(r
         await rig.executor.run_once()
     rig.ledger.deaf = set()
 
-    for _ in range(50):
+    rig.clock.advance(31)
+    for _ in range(20):
+        await rig.work()
         rig.clock.advance(1)
         await rig.executor.heartbeat()
         await rig.sweeper.run_once()
-        await rig.work()
+    await rig.work()
 
     row = await rig.execution(execution_id)
     assert runs == [2]

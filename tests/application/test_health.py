@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 import pytest
 
@@ -12,7 +13,7 @@ from tocsin.application.health import LATE_SECONDS, STALE_ROUNDS_SECONDS, worst
 from tocsin.application.loop import Pulse
 from tocsin.domain.errors import StoreUnavailable
 from tocsin.ports.reports import HealthStatus
-from tocsin.ports.stores import ExecutionStore, QueueFigures
+from tocsin.ports.stores import UNCLAIMED_AFTER, ExecutionStore, QueueFigures
 
 
 @dataclass
@@ -114,9 +115,53 @@ async def test_a_job_that_nobody_fires_degrades_the_node(rig: Rig) -> None:
 async def test_an_execution_that_nobody_starts_degrades_the_node(rig: Rig) -> None:
     await rig.trigger(await rig.a_job(lambda: None))
     rig.clock.advance(LATE_SECONDS + 1)
-    await rig.storage.workers.beat(a_worker())
+    await rig.storage.workers.beat(a_worker(capabilities=("function/work-0",)))
 
     assert (await rig.health()).issues == ["queue: an execution has been ready for 61 s without being started"]
+
+
+async def test_work_that_no_live_node_can_run_degrades_the_node(rig: Rig) -> None:
+    job = await rig.a_job(lambda: None, concurrency=3)
+    for _ in range(3):
+        await rig.trigger(job)
+    rig.clock.advance(UNCLAIMED_AFTER)
+    await rig.storage.workers.beat(a_worker())
+    for gone in ("drained", "draining", "dead"):
+        await rig.storage.workers.beat(a_worker(id=gone, status=gone, capabilities=("function/work-0",)))
+    assert (await rig.health()).status is HealthStatus.HEALTHY
+
+    rig.clock.advance(1)
+    health = await rig.health()
+
+    assert health.components["workers"].status is HealthStatus.DEGRADED
+    assert "workers: 3 executions wait for function/work-0, which no live node has" in health.issues
+
+
+async def test_of_many_things_that_nobody_can_run_the_first_are_named(rig: Rig) -> None:
+    for _ in range(12):
+        await rig.trigger(await rig.a_job(lambda: None))
+    rig.clock.advance(UNCLAIMED_AFTER + timedelta(seconds=1))
+    await rig.storage.workers.beat(a_worker())
+
+    detail = (await rig.health()).components["workers"].detail or ""
+
+    first, *_, last = detail.split("; ")
+    assert first == "1 execution waits for function/work-0, which no live node has"
+    assert last == "and so do those for 2 more"
+
+
+async def test_a_loop_that_rests_ages_nobody(rig: Rig) -> None:
+    rig.health.pulses = [Pulse("timer", 0.0, error="no answer", resting=True)]
+    rig.clock.advance(STALE_ROUNDS_SECONDS + 1)
+
+    assert (await rig.health()).components["timer"].status is HealthStatus.HEALTHY
+
+
+@pytest.mark.parametrize("status", ["draining", "drained", "stopped", "dead"])
+async def test_only_live_nodes_have_a_role(rig: Rig, status: str) -> None:
+    await rig.storage.workers.beat(a_worker(status=status))
+
+    assert "workers: no live node has the role timer or executor or sweeper" in (await rig.health()).issues
 
 
 async def test_a_node_that_runs_no_handlers_is_not_asked_about_them(rig: Rig) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from tests.application.rig import Rig
 from tests.makers import a_job
-from tocsin.application.node import Identity, Limits, Node, Parts, Role
+from tocsin.application.node import Node
+from tocsin.application.parts import Identity, Limits, Parts, Role
 from tocsin.domain.errors import StoreUnavailable
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.ports.stores import Worker, WorkerStore
@@ -23,11 +24,14 @@ class Register:
         self.told: list[Worker] = []
         self.down = False
 
-    async def beat(self, worker: Worker) -> None:
+    async def beat(self, worker: Worker) -> Worker:
         if self.down:
             raise StoreUnavailable("the registry is gone")
         self.told.append(worker)
-        await self._inner.beat(worker)
+        return await self._inner.beat(worker)
+
+    async def drain(self, worker_id: str, *, requested: bool) -> Worker:
+        return await self._inner.drain(worker_id, requested=requested)
 
     async def list(self) -> Sequence[Worker]:
         return await self._inner.list()
@@ -82,7 +86,7 @@ async def test_a_restart_is_another_worker(rig: Rig) -> None:
         ((Role.API,), []),
         ((Role.TIMER,), ["registration", "timer"]),
         ((Role.EXECUTOR,), ["executor", "fence", "finisher", "heartbeat", "registration"]),
-        ((Role.SWEEPER,), ["registration", "retention", "sweeper"]),
+        ((Role.SWEEPER,), ["ledger", "registration", "retention", "sweeper"]),
     ],
 )
 async def test_a_node_runs_the_loops_of_its_roles(rig: Rig, roles: tuple[Role, ...], loops: list[str]) -> None:

@@ -125,8 +125,7 @@ async def test_of_ten_sweepers_one_recovers_a_dead_nodes_work(rig: Rig) -> None:
 async def test_a_lost_dispatch_is_repeated_once_by_ten_sweepers(rig: Rig) -> None:
     rig.pipe.down = {"dispatch"}
     job = await rig.a_job(lambda: None)
-    with pytest.raises(ConnectionError):
-        await rig.trigger(job)
+    await rig.trigger(job)
     rig.pipe.down = set()
     sweepers = [rig.another_sweeper() for _ in range(10)]
 
@@ -172,8 +171,7 @@ async def test_a_lost_dispatch_is_found_behind_any_backlog(rig: Rig) -> None:
     rig.clock.advance(1)
     lost = await rig.a_job(lambda: "found")
     rig.pipe.down = {"dispatch"}
-    with pytest.raises(ConnectionError):
-        await rig.trigger(lost)
+    await rig.trigger(lost)
     rig.pipe.down = set()
     sent = len(rig.pipe.sent)
     rig.clock.advance(2)
@@ -215,8 +213,7 @@ async def test_an_execution_whose_job_moved_to_another_handler_is_dispatched_to_
 async def test_a_node_that_runs_nothing_repeats_nothing(rig: Rig) -> None:
     rig.pipe.down = {"dispatch"}
     job = await rig.a_job(lambda: None)
-    with pytest.raises(ConnectionError):
-        await rig.trigger(job)
+    await rig.trigger(job)
     rig.pipe.down = set()
     rig.sweeper.capabilities = frozenset
 
@@ -300,7 +297,7 @@ async def test_what_becomes_available_is_handed_on_and_the_next_is_announced(rig
     assert len(rig.pipe.sent) == sent + 2
 
 
-@pytest.mark.parametrize("step", ["undelivered", "expired", "ready"])
+@pytest.mark.parametrize("step", ["undelivered", "lapsed", "ready"])
 async def test_a_step_that_fails_keeps_no_other_from_its_work(rig: Rig, step: str) -> None:
     def fail() -> None:
         raise ValueError
@@ -315,7 +312,7 @@ async def test_a_step_that_fails_keeps_no_other_from_its_work(rig: Rig, step: st
         with pytest.raises(StoreUnavailable, match=step):
             await rig.sweeper.run_once()
 
-    assert ((await rig.execution(dead)).status is ExecutionStatus.PENDING) == (step != "expired")
+    assert ((await rig.execution(dead)).status is ExecutionStatus.PENDING) == (step != "lapsed")
     assert ((await rig.execution(retrying)).dispatched_at is not None) == (step != "ready")
     assert [worker.status for worker in await rig.storage.workers.list()] == ["dead"]
 

@@ -151,7 +151,7 @@ class CommandLine:
         """Let a node with every role say that it lives."""
         now = self.clock.now()
         worker = Worker(
-            id="node-1:abc",
+            id="node-1#abc",
             name="node-1",
             roles=["api", "timer", "executor", "sweeper"],
             capabilities=["http"],

@@ -71,8 +71,46 @@ def test_the_server_is_named_after_the_command_before_it_or_by_the_environment(t
 def test_workers_are_listed(tocsin: CommandLine) -> None:
     tocsin.beat()
 
-    assert "node-1:abc" in tocsin("workers").out
+    assert "node-1#abc" in tocsin("workers").out
     assert tocsin("workers", "--json").json["items"][0]["roles"] == ["api", "timer", "executor", "sweeper"]
+
+
+def test_a_worker_is_drained_and_resumed(tocsin: CommandLine) -> None:
+    tocsin.beat()
+
+    drained = tocsin("workers", "drain", "node-1#abc")
+    assert (drained.code, drained.err) == (
+        0,
+        "It follows within seconds; `tocsin workers` shows how far it has come.\n",
+    )
+    assert "live, asked to drain" in drained.out
+    assert "live, asked to drain" in tocsin("workers").out
+
+    resumed = tocsin("workers", "resume", "node-1#abc", "--json")
+    assert (resumed.code, resumed.json["id"], resumed.json["drain_requested"]) == (0, "node-1#abc", False)
+    assert "asked to drain" not in tocsin("workers").out
+
+
+@pytest.mark.parametrize("action", ["drain", "resume"])
+def test_a_worker_that_is_not_there_exits_with_4(tocsin: CommandLine, action: str) -> None:
+    ended = tocsin("workers", action, "node-1#gone")
+
+    assert (ended.code, ended.out) == (4, "")
+    assert ended.err.splitlines() == [
+        "Error: no worker node-1#gone (WORKER_NOT_FOUND)",
+        "Next: `tocsin workers` shows what there is",
+    ]
+
+
+def test_what_is_said_before_a_command_about_workers_holds_for_it(tocsin: CommandLine) -> None:
+    tocsin.beat()
+
+    assert (
+        tocsin("workers", "--server", "http://one:1", "--json", "drain", "node-1#abc").json["drain_requested"] is True
+    )
+    tocsin("workers", "--server", "http://one:1", "resume", "node-1#abc", "--server", "http://two:2")
+
+    assert tocsin.servers == ["http://one:1", "http://two:2"]
 
 
 @pytest.mark.parametrize("period", ["1h", "24h", "7d", "30d"])

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import count
 from typing import TypeAlias
 from uuid import UUID
 
-from tests.contracts.steps import TENANT, executions_of, recount
+from tests.contracts.steps import TENANT, executions_of, recount, versions_of
 from tests.makers import occurrences_of
+from tocsin.domain.audit import check_ledger
 from tocsin.domain.errors import TocsinError
 from tocsin.domain.execution import JobExecution, Origin
 from tocsin.domain.firing import fire
 from tocsin.domain.job import JobStatus, ScheduledJob
+from tocsin.domain.ledger import Window
 from tocsin.domain.lifecycle import Moment
+from tocsin.domain.occurrences import EARLIEST
 from tocsin.domain.plan import NewId, Plan
 from tocsin.ports.dispatcher import Dispatch
 from tocsin.ports.ledger import Planner
@@ -68,6 +71,8 @@ class Twins:
             assert all(each == histories[0] for each in histories[1:])
             for store in self._stores:
                 await _check_job(store, job)
+        for store in self._stores:
+            await _check_ledgers(store)
         queues = [comparable(await store.executions.queue(None)) for store in self._stores]
         figures = [
             comparable(await store.executions.figures(TENANT, job_id=None, since=None)) for store in self._stores
@@ -120,7 +125,7 @@ async def _answer(call: Call, store: Storage, new_id: NewId) -> object:
 async def _history(store: Storage, job: ScheduledJob) -> object:
     rows = await executions_of(store, job)
     stored = await _answer(lambda each, _: each.jobs.get(job.tenant_id, job.id), store, _no_id)
-    versions = await _answer(lambda each, _: each.jobs.versions(job.tenant_id, job.id), store, _no_id)
+    versions = await _answer(lambda each, _: versions_of(each, job.tenant_id, job.id), store, _no_id)
     return comparable([rows, stored, versions])
 
 
@@ -136,6 +141,18 @@ async def _check_job(store: Storage, job: ScheduledJob) -> None:
     stored = await _answer(lambda each, _: each.jobs.get(job.tenant_id, job.id), store, _no_id)
     if isinstance(stored, ScheduledJob):
         _check_counters(stored, rows)
+
+
+async def _check_ledgers(store: Storage) -> None:
+    """Have the proof find nothing in any ledger, over all of it and over its last five minutes."""
+    now = await store.jobs.now()
+    for since in (EARLIEST, now - timedelta(minutes=5)):
+        page = await store.ledger.recent_ledgers(since=since, limit=100)
+        assert page.next_after is None
+        for ledger in page.ledgers:
+            window = Window(after=since, until=page.now)
+            report = check_ledger(ledger, window, now=page.now, sources=occurrences_of)
+            assert (report.findings, report.notes) == ((), ())
 
 
 def _check_counters(job: ScheduledJob, rows: Sequence[JobExecution]) -> None:

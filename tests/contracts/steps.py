@@ -12,6 +12,8 @@ from tocsin.domain.attempt import Attempt
 from tocsin.domain.counters import JobCounters
 from tocsin.domain.execution import ExecutionStatus, JobExecution, Origin
 from tocsin.domain.job import DEFAULT_TENANT, ScheduledJob
+from tocsin.domain.plan import JobChange
+from tocsin.ports.ledger import Lease
 from tocsin.ports.queries import ExecutionFilter
 from tocsin.ports.storage import Storage
 
@@ -40,6 +42,11 @@ async def a_running_attempt(storage: Storage, **fields: object) -> Attempt:
     job = await an_idle_job(storage, **fields)
     [attempt] = await claim(storage, *await trigger(storage, job, 1))
     return attempt
+
+
+async def expired(storage: Storage, *, limit: int) -> Sequence[Lease]:
+    """Read the leases that have lapsed, as a sweeper does."""
+    return await storage.ledger.expired([lapse.hold for lapse in await storage.ledger.lapsed(limit=limit)])
 
 
 async def executions_of(storage: Storage, job: ScheduledJob) -> list[JobExecution]:
@@ -80,3 +87,13 @@ def recount(rows: Sequence[JobExecution]) -> JobCounters:
         waiting=sum(row.status is ExecutionStatus.PENDING and row.available_at is None for row in rows),
         live=sum(not row.status.terminal for row in rows),
     )
+
+
+async def versions_of(storage: Storage, tenant_id: str, job_id: UUID) -> list[JobChange]:
+    """Read every recorded version of a job, oldest first, page by page."""
+    page = await storage.jobs.versions(tenant_id, job_id, limit=2)
+    found = [*page.items]
+    while page.next_cursor is not None:
+        page = await storage.jobs.versions(tenant_id, job_id, limit=2, before_version=found[-1].version)
+        found += page.items
+    return found[::-1]

@@ -17,11 +17,12 @@ from tests.makers import START, a_failure, a_job, a_success, an_event_job, decid
 from tocsin.adapters.system import ManualClock
 from tocsin.domain.errors import ExecutionNotFound
 from tocsin.domain.execution import ExecutionStatus, JobExecution, Origin
-from tocsin.domain.job import MisfirePolicy, OverlapPolicy
+from tocsin.domain.job import HandlerType, MisfirePolicy, OverlapPolicy
 from tocsin.domain.lifecycle import pause
 from tocsin.ports.ledger import LogLine
 from tocsin.ports.queries import ExecutionFilter
 from tocsin.ports.storage import Storage
+from tocsin.ports.stores import UNCLAIMED_AFTER
 
 OTHER = "acme"
 MINUTE = timedelta(minutes=1)
@@ -213,6 +214,39 @@ async def test_the_queue_tells_what_waits_for_what(storage: Storage, clock: Manu
     assert (everyone.jobs_by_status, everyone.ready) == ({"active": 3, "paused": 1}, 2)
     other = await storage.executions.queue(OTHER)
     assert (other.ready, other.due_jobs, other.oldest_due, other.oldest_ready) == (1, 0, None, clock.now())
+
+
+async def test_the_queue_tells_what_nobody_has_taken_for_a_minute_and_what_it_takes(
+    storage: Storage, clock: ManualClock
+) -> None:
+    report = await an_idle_job(storage, concurrency=3, handler_name="report")
+    claimed, _, _, _ = await trigger(storage, report, 4)
+    clean = await an_idle_job(storage, handler_name="clean")
+    await trigger(storage, clean, 1)
+    call = await storage.jobs.add(an_event_job(tenant_id=OTHER, handler_type=HandlerType.HTTP, handler_name="call"))
+    await trigger(storage, call, 1)
+    await claim(storage, claimed)
+    clock.advance(UNCLAIMED_AFTER)
+    assert (await storage.executions.queue(None)).unclaimed == {}
+    young = await an_idle_job(storage, handler_name="young")
+    await trigger(storage, young, 1)
+
+    clock.advance(timedelta(microseconds=1))
+
+    assert (await storage.executions.queue(TENANT)).unclaimed == {"function/report": 2, "function/clean": 1}
+    assert (await storage.executions.queue(OTHER)).unclaimed == {"http": 1}
+    assert (await storage.executions.queue(None)).unclaimed == {"function/report": 2, "function/clean": 1, "http": 1}
+
+
+async def test_what_waits_for_a_retry_is_unclaimed_only_once_that_is_due(storage: Storage, clock: ManualClock) -> None:
+    attempt = await a_running_attempt(storage, retry_delay_ms=60_000, handler_name="report")
+    await storage.ledger.finish([a_failure(attempt)])
+    clock.advance(2 * UNCLAIMED_AFTER)
+    assert (await storage.executions.queue(TENANT)).unclaimed == {}
+
+    clock.advance(2)
+
+    assert (await storage.executions.queue(TENANT)).unclaimed == {"function/report": 1}
 
 
 async def test_logs_are_scoped_like_their_execution(storage: Storage) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.contracts.steps import TENANT, an_idle_job, claim, executions_of, trigger
+from tests.contracts.steps import TENANT, an_idle_job, claim, executions_of, trigger, versions_of
 from tests.makers import START, a_definition, a_job, a_success, decided, new_id, planner, triggered
 from tocsin.adapters.system import ManualClock
 from tocsin.domain.counters import JobCounters
@@ -83,7 +83,7 @@ async def test_every_payload_is_itself_again(storage: Storage, payload: object) 
 async def test_the_first_version_is_recorded(storage: Storage) -> None:
     job = await storage.jobs.add(a_job(created_by="someone"))
 
-    [created] = await storage.jobs.versions(TENANT, job.id)
+    [created] = await versions_of(storage, TENANT, job.id)
 
     assert (created.job_id, created.tenant_id, created.version) == (job.id, TENANT, 1)
     assert (created.changed_at, created.changed_by, created.reason) == (START, "someone", "created")
@@ -94,7 +94,7 @@ async def test_the_first_version_is_recorded(storage: Storage) -> None:
 async def test_an_unknown_job_is_not_found(storage: Storage) -> None:
     missing = new_id(START)
 
-    for call in (storage.jobs.get(TENANT, missing), storage.jobs.versions(TENANT, missing)):
+    for call in (storage.jobs.get(TENANT, missing), versions_of(storage, TENANT, missing)):
         with pytest.raises(JobNotFound) as caught:
             await call
         assert caught.value.job_id == missing
@@ -107,7 +107,7 @@ async def test_a_foreign_job_is_not_found(storage: Storage) -> None:
 
     for call in (
         storage.jobs.get(TENANT, job.id),
-        storage.jobs.versions(TENANT, job.id),
+        versions_of(storage, TENANT, job.id),
         storage.jobs.change(TENANT, job.id, triggered()),
     ):
         with pytest.raises(JobNotFound):
@@ -129,7 +129,7 @@ async def test_a_deleted_job_does_not_exist_but_its_ledger_and_versions_do(
         with pytest.raises(JobNotFound):
             await call
     assert (await storage.jobs.list(TENANT, JobFilter())).total == 0
-    assert [change.reason for change in await storage.jobs.versions(TENANT, job.id)] == ["created", "deleted"]
+    assert [change.reason for change in await versions_of(storage, TENANT, job.id)] == ["created", "deleted"]
     assert len(await executions_of(storage, job)) == 1
     assert (await storage.executions.queue(None)).jobs_by_status == {}
 
@@ -176,7 +176,7 @@ async def test_an_update_cannot_take_another_jobs_key(storage: Storage) -> None:
 
     assert caught.value.existing_id == first.id
     assert await storage.jobs.get(TENANT, second.id) == second
-    assert len(await storage.jobs.versions(TENANT, second.id)) == 1
+    assert len(await versions_of(storage, TENANT, second.id)) == 1
 
 
 async def test_a_job_keeps_its_own_key(storage: Storage) -> None:
@@ -196,7 +196,7 @@ async def test_every_change_of_definition_or_status_is_recorded(storage: Storage
     await storage.jobs.change(TENANT, job.id, decided(resume))
     await storage.jobs.change(TENANT, job.id, triggered())
 
-    versions = await storage.jobs.versions(TENANT, job.id)
+    versions = await versions_of(storage, TENANT, job.id)
 
     assert [change.version for change in versions] == [1, 2, 3, 4]
     assert [change.reason for change in versions] == ["created", "updated", "paused", "resumed"]
@@ -319,7 +319,7 @@ async def test_a_change_that_python_calls_equal_is_stored_as_it_is_recorded(stor
     )
 
     stored = await storage.jobs.get(TENANT, job.id)
-    recorded = (await storage.jobs.versions(TENANT, job.id))[-1].after
+    recorded = (await versions_of(storage, TENANT, job.id))[-1].after
     assert [changed.job.version, stored.version] == [2, 2]
     assert isinstance(stored.definition.payload, dict)
     assert stored.definition.payload["dry_run"] is True

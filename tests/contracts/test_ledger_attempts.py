@@ -135,3 +135,15 @@ async def test_what_was_dispatched_is_claimed_although_the_clock_was_set_back(
     clock.jump_wall(timedelta(hours=-1))
 
     assert len(await claim(storage, row)) == 1
+
+
+async def test_a_worker_can_ask_what_a_claim_of_its_got(storage: Storage) -> None:
+    job = await an_idle_job(storage, concurrency=9)
+    mine, others, pending = await trigger(storage, job, 3)
+    [attempt] = await storage.ledger.claim([mine.id], worker_id="worker-1")
+    await storage.ledger.claim([others.id], worker_id="worker-2")
+
+    ids = [pending.id, others.id, mine.id, new_id(START)]
+    assert await storage.ledger.claimed(ids, worker_id="worker-1") == [attempt]
+    await storage.ledger.finish([a_success(attempt)])
+    assert await storage.ledger.claimed(ids, worker_id="worker-1") == []

@@ -171,6 +171,7 @@ async def test_only_what_the_asking_node_can_run_is_undelivered(storage: Storage
         assert [(each.execution_id, each.capability) for each, _ in found] == [(row.id, capability)]
     assert len(await undelivered(storage, *rows, "function/unused", limit=10)) == len(rows)
     assert not await storage.ledger.undelivered(capabilities=[], grace=GRACE, limit=10)
+    assert len(await storage.ledger.undelivered(capabilities=None, grace=GRACE, limit=10)) == len(rows)
 
 
 async def test_work_that_nobody_here_can_run_hides_nothing_behind_it(storage: Storage, clock: ManualClock) -> None:

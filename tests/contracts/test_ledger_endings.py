@@ -11,6 +11,7 @@ from tests.contracts.steps import (
     execution,
     executions_of,
     trigger,
+    versions_of,
 )
 from tests.makers import a_failure, a_job, a_success, decided, new_id, occurrences_of, planner
 from tocsin.adapters.system import ManualClock
@@ -58,7 +59,7 @@ async def test_a_one_time_job_that_failed_for_good_is_failed_and_a_retry_makes_i
     [attempt] = await claim(storage, changed.execution)
     await storage.ledger.finish([a_success(attempt)])
     assert await status_of(storage, job) is JobStatus.COMPLETED
-    reasons = [change.reason for change in await storage.jobs.versions(TENANT, job.id)]
+    reasons = [change.reason for change in await versions_of(storage, TENANT, job.id)]
     assert reasons == ["created", "nothing left to fire", "retried", "nothing left to fire"]
 
 

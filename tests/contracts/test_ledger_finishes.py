@@ -16,6 +16,7 @@ from tests.contracts.steps import (
     counters,
     execution,
     executions_of,
+    expired,
     trigger,
 )
 from tests.makers import START, a_failure, a_job, a_success, new_id, planner
@@ -117,7 +118,7 @@ async def test_a_success_after_a_failure_leaves_no_error_behind(storage: Storage
 async def test_a_zombies_late_finish_changes_nothing(storage: Storage, clock: ManualClock) -> None:
     zombie = await a_running_attempt(storage, max_retries=3)
     clock.advance(61)
-    [lease] = await storage.ledger.expired(limit=10)
+    [lease] = await expired(storage, limit=10)
     await storage.ledger.finish([lose(lease.attempt, lease.lease_expires_at, chance=0)])
     [successor] = await storage.ledger.claim([zombie.execution_id], worker_id="node-2/boot-1")
     before = await execution(storage, zombie.execution_id)
@@ -159,7 +160,7 @@ async def test_cancelled_stays_cancelled(storage: Storage) -> None:
 async def test_a_lease_that_was_renewed_meanwhile_is_not_lost(storage: Storage, clock: ManualClock) -> None:
     attempt = await a_running_attempt(storage)
     clock.advance(61)
-    [seen] = await storage.ledger.expired(limit=10)
+    [seen] = await expired(storage, limit=10)
     await storage.ledger.renew(dict.fromkeys([(attempt.execution_id, 1)], timedelta(seconds=60)), worker_id=WORKER)
 
     finished = await storage.ledger.finish([lose(seen.attempt, seen.lease_expires_at, chance=0)])
@@ -171,7 +172,7 @@ async def test_a_lease_that_was_renewed_meanwhile_is_not_lost(storage: Storage, 
 async def test_of_many_sweepers_that_saw_a_lease_expire_one_settles_it(storage: Storage, clock: ManualClock) -> None:
     attempt = await a_running_attempt(storage, max_retries=0)
     clock.advance(61)
-    [seen] = await storage.ledger.expired(limit=10)
+    [seen] = await expired(storage, limit=10)
     loss = lose(seen.attempt, seen.lease_expires_at, chance=0)
 
     answers = await asyncio.gather(*(storage.ledger.finish([loss]) for _ in range(10)))

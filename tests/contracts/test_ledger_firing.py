@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from tests.contracts.steps import TENANT, claim, counters, execution, executions_of, trigger
+from tests.contracts.steps import TENANT, claim, counters, execution, executions_of, trigger, versions_of
 from tests.makers import START, a_job, a_success, an_event_job, decided, new_id, planner
 from tocsin.adapters.system import ManualClock
 from tocsin.domain.execution import ExecutionStatus, SkipReason
@@ -216,7 +216,7 @@ async def test_a_one_time_job_stays_active_until_its_execution_has_ended(storage
     ended = await storage.jobs.get(TENANT, job.id)
     assert (ended.status, ended.completed_at) == (JobStatus.COMPLETED, clock.now())
     assert ended.version == job.version + 1
-    assert [change.reason for change in await storage.jobs.versions(TENANT, job.id)] == [
+    assert [change.reason for change in await versions_of(storage, TENANT, job.id)] == [
         "created",
         "nothing left to fire",
     ]
@@ -232,7 +232,7 @@ async def test_a_plan_that_changes_the_job_is_recorded_with_its_version(storage:
 
     after = await storage.jobs.get(TENANT, job.id)
     assert (after.status, after.version) == (JobStatus.COMPLETED, 2)
-    created, ended = await storage.jobs.versions(TENANT, job.id)
+    created, ended = await versions_of(storage, TENANT, job.id)
     assert (ended.version, ended.before, ended.changed_by) == (2, created.after, None)
 
 

@@ -2,22 +2,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 from uuid import UUID
 
+import asyncpg
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.contracts.model import Step, Twins, decision, planner
-from tests.contracts.steps import TENANT
+from tests.contracts.steps import TENANT, expired
 from tests.makers import a_failure, a_job, a_success
 from tocsin.adapters.memory import memory_storage
+from tocsin.adapters.postgres import Access, open_postgres
 from tocsin.adapters.sqlite import open_sqlite
 from tocsin.adapters.system import ManualClock
 from tocsin.domain import lifecycle
@@ -69,11 +72,13 @@ class StoresUnderLoad(RuleBasedStateMachine):
 
     @initialize()
     def open(self) -> None:
-        folder = Path(self.stack.enter_context(TemporaryDirectory()))
-        on_disk = self.run(self.stack.enter_async_context(open_sqlite(folder / "tocsin.db", self.clock)))
-        self.twins = Twins([memory_storage(self.clock), on_disk])
+        self.twins = Twins([memory_storage(self.clock), self.run(self.stack.enter_async_context(self.other()))])
         self.add(type=JobType.EVENT)
         self.add(type=JobType.INTERVAL, overlap_policy=OverlapPolicy.QUEUE_ALL)
+
+    def other(self) -> AbstractAsyncContextManager[Storage]:
+        folder = Path(self.stack.enter_context(TemporaryDirectory()))
+        return open_sqlite(folder / "tocsin.db", self.clock)
 
     def teardown(self) -> None:
         self.run(self.stack.aclose())
@@ -187,7 +192,7 @@ class StoresUnderLoad(RuleBasedStateMachine):
 
     @rule(limit=st.integers(1, 4))
     def recover(self, limit: int) -> None:
-        leases = cast("Sequence[Lease]", self.ask(lambda store, _: store.ledger.expired(limit=limit)))
+        leases = cast("Sequence[Lease]", self.ask(lambda store, _: expired(store, limit=limit)))
         lost = [
             lose(lease.attempt, lease.lease_expires_at, chance=0)
             for lease in leases
@@ -267,3 +272,29 @@ TestStoresUnderLoad = StoresUnderLoad.TestCase
 TestStoresUnderLoad.settings = settings(
     max_examples=30, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+
+
+class PostgresUnderLoad(StoresUnderLoad):
+    """The same with PostgreSQL, in one database that every example finds empty."""
+
+    url: ClassVar[str]
+
+    def other(self) -> AbstractAsyncContextManager[Storage]:
+        self.run(emptied(self.url))
+        return open_postgres(Access(url=self.url), self.clock)
+
+
+async def emptied(url: str) -> None:
+    connection = await asyncpg.connect(url)
+    await connection.execute("TRUNCATE tocsin.jobs CASCADE")
+    await connection.close()
+
+
+@pytest.fixture
+def its_database(postgres_url: str) -> None:
+    PostgresUnderLoad.url = postgres_url
+
+
+TestPostgresUnderLoad = pytest.mark.usefixtures("its_database")(PostgresUnderLoad.TestCase)
+# A step takes some hundred round trips, so there are fewer than with the file.
+TestPostgresUnderLoad.settings = settings(TestStoresUnderLoad.settings, max_examples=10, stateful_step_count=30)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from tests.contracts.steps import TENANT, WORKER, a_running_attempt, an_idle_job, claim, execution, trigger
+from tests.contracts.steps import TENANT, WORKER, a_running_attempt, an_idle_job, claim, execution, expired, trigger
 from tests.makers import START, a_success, new_id
 from tocsin.adapters.system import ManualClock
 from tocsin.domain.attempt import hand_back, lose
@@ -99,7 +99,7 @@ async def test_expired_leases_are_listed_oldest_first_and_left_alone(storage: St
     await storage.executions.cancel(TENANT, cancelled.execution_id)
     clock.advance(60)
 
-    leases = await storage.ledger.expired(limit=10)
+    leases = await expired(storage, limit=10)
 
     assert [lease.attempt.execution_id for lease in leases] == [
         early.execution_id,
@@ -113,21 +113,21 @@ async def test_expired_leases_are_listed_oldest_first_and_left_alone(storage: St
         START + timedelta(seconds=60),
     ]
     assert leases[0].attempt == early
-    assert list(await storage.ledger.expired(limit=10)) == list(leases)
-    assert len(await storage.ledger.expired(limit=1)) == 1
+    assert list(await expired(storage, limit=10)) == list(leases)
+    assert len(await expired(storage, limit=1)) == 1
 
 
 async def test_a_lease_is_not_expired_before_its_time(storage: Storage, clock: ManualClock) -> None:
     await a_running_attempt(storage)
     clock.advance(59.999999)
 
-    assert not await storage.ledger.expired(limit=10)
+    assert not await expired(storage, limit=10)
 
 
 async def test_a_lost_attempt_with_retries_left_is_available_at_once(storage: Storage, clock: ManualClock) -> None:
     attempt = await a_running_attempt(storage, max_retries=1)
     clock.advance(61)
-    [lease] = await storage.ledger.expired(limit=10)
+    [lease] = await expired(storage, limit=10)
 
     finished = await storage.ledger.finish([lose(lease.attempt, lease.lease_expires_at, chance=0)])
 
@@ -135,7 +135,7 @@ async def test_a_lost_attempt_with_retries_left_is_available_at_once(storage: St
     assert [dispatch.execution_id for dispatch in finished.dispatches] == [row.id]
     assert (row.status, row.failures, row.dispatched_at) == (ExecutionStatus.PENDING, 1, clock.now())
     assert (row.past_attempts[0].outcome, row.past_attempts[0].worker_id) == ("lease_lost", WORKER)
-    assert not await storage.ledger.expired(limit=10)
+    assert not await expired(storage, limit=10)
 
 
 async def test_a_clock_that_was_set_back_hides_neither_a_lost_dispatch_nor_a_dead_lease(
@@ -150,5 +150,5 @@ async def test_a_clock_that_was_set_back_hides_neither_a_lost_dispatch_nor_a_dea
     [(lost, _)] = await storage.ledger.undelivered(
         capabilities={"function/report"}, grace=timedelta(seconds=1), limit=10
     )
-    [lease] = await storage.ledger.expired(limit=10)
+    [lease] = await expired(storage, limit=10)
     assert (lost.execution_id, lease.attempt.execution_id) == (second.id, first.id)

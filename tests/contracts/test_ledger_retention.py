@@ -13,6 +13,7 @@ from tests.contracts.steps import (
     execution,
     executions_of,
     trigger,
+    versions_of,
 )
 from tests.makers import START, a_success, decided
 from tocsin.adapters.system import ManualClock
@@ -94,13 +95,13 @@ async def test_a_deleted_job_goes_when_its_ledger_is_gone(storage: Storage, cloc
 
     first = await storage.ledger.purge(keep=30 * DAY, newest=0, limit=10)
     assert (first.executions, first.jobs) == (1, 0)
-    assert len(await storage.jobs.versions(TENANT, attempt.job_id)) == 2
+    assert len(await versions_of(storage, TENANT, attempt.job_id)) == 2
     clock.advance(20 * DAY)
     second = await storage.ledger.purge(keep=30 * DAY, newest=0, limit=10)
 
     assert (second.executions, second.jobs) == (0, 1)
     with pytest.raises(JobNotFound):
-        await storage.jobs.versions(TENANT, attempt.job_id)
+        await versions_of(storage, TENANT, attempt.job_id)
     assert await storage.jobs.get(TENANT, kept.id) == kept
 
 

@@ -12,6 +12,7 @@ from tests.contracts.steps import (
     counters,
     execution,
     executions_of,
+    expired,
     recount,
     trigger,
 )
@@ -49,7 +50,7 @@ async def test_a_lost_lease_in_between_neither_loses_nor_overlaps_anything(
     await claim(storage, first)
     clock.advance(61)
 
-    [lease] = await storage.ledger.expired(limit=10)
+    [lease] = await expired(storage, limit=10)
     await storage.ledger.finish([lose(lease.attempt, lease.lease_expires_at, chance=0)])
 
     assert not await claim(storage, second)

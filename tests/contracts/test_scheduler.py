@@ -12,8 +12,9 @@ import pytest
 from aiohttp.test_utils import TestServer
 
 from tests.http.nodes import NodeInMemory, node_in_memory
-from tests.makers import START, a_definition, a_worker
+from tests.makers import START, a_definition, a_worker, planner
 from tocsin.adapters.http import HttpScheduler, create_app
+from tocsin.domain.definition import document
 from tocsin.domain.errors import (
     Conflict,
     ExecutionNotFound,
@@ -25,9 +26,11 @@ from tocsin.domain.errors import (
     JobNotFound,
     NotFound,
     VersionConflict,
+    WorkerNotFound,
 )
 from tocsin.domain.execution import ExecutionStatus, JobExecution, Origin
-from tocsin.domain.job import HandlerType, JobStatus, JobType, OverlapPolicy, ScheduledJob
+from tocsin.domain.job import HandlerType, JobStatus, JobType, MisfirePolicy, OverlapPolicy, ScheduledJob
+from tocsin.domain.ledger import Fate, FindingKind, LedgerTotals, Window
 from tocsin.ports.ledger import LogLine
 from tocsin.ports.queries import ExecutionFilter, JobFilter, SortBy, SortOrder
 from tocsin.ports.reports import HealthStatus, Period
@@ -607,6 +610,38 @@ async def test_workers_are_listed(scheduler: IScheduler, node: NodeInMemory) -> 
     assert list(await scheduler.list_workers()) == list(await node.scheduler.list_workers())
 
 
+@pytest.mark.parametrize("worker_id", ["node-1#4f2a", "node/1 é#b%23", "node-1/boot-1", "a?b=c&d#e"])
+async def test_a_worker_is_asked_to_drain_and_to_resume(
+    scheduler: IScheduler, node: NodeInMemory, worker_id: str
+) -> None:
+    await node.storage.workers.beat(a_worker(id=worker_id))
+    await node.storage.workers.beat(a_worker(id="another"))
+
+    for _ in range(2):
+        assert await scheduler.drain_worker(worker_id) == a_worker(id=worker_id, drain_requested=True)
+    asked = {worker.id: worker.drain_requested for worker in await scheduler.list_workers()}
+    assert asked == {worker_id: True, "another": False}
+
+    for _ in range(2):
+        assert await scheduler.resume_worker(worker_id) == a_worker(id=worker_id)
+
+
+@pytest.mark.parametrize("worker_id", ["node-1#gone", "node-1", "", ".", "..", "a/../b"])
+async def test_a_worker_that_is_not_registered_is_not_found(scheduler: IScheduler, worker_id: str) -> None:
+    for call in (scheduler.drain_worker(worker_id), scheduler.resume_worker(worker_id)):
+        with pytest.raises(WorkerNotFound) as caught:
+            await call
+        assert (caught.value.code, caught.value.worker_id) == ("WORKER_NOT_FOUND", worker_id)
+
+
+async def test_metrics_tell_what_nobody_has_taken(scheduler: IScheduler, node: NodeInMemory) -> None:
+    job = await a_job(scheduler)
+    await scheduler.trigger_job(job.id)
+    node.clock.advance(61)
+
+    assert (await scheduler.get_metrics()).queue.unclaimed == {"function/report": 1}
+
+
 async def test_health_names_every_component(scheduler: IScheduler, node: NodeInMemory) -> None:
     await node.storage.workers.beat(a_worker())
 
@@ -615,3 +650,102 @@ async def test_health_names_every_component(scheduler: IScheduler, node: NodeInM
     assert health == await node.scheduler.health_check()
     assert (health.status, health.timestamp) == (HealthStatus.HEALTHY, START)
     assert "store" in health.components
+
+
+async def test_the_changes_of_a_job_are_read_newest_first_and_in_pages(
+    scheduler: IScheduler, node: NodeInMemory
+) -> None:
+    job = await a_job(scheduler, payload={"a": 1}, end_date=START + timedelta(days=9), type=JobType.RECURRING)
+    node.clock.advance(1)
+    await scheduler.update_job(job.id, priority=7)
+    await scheduler.pause_job(job.id)
+
+    page = await scheduler.get_job_changes(job.id, limit=2)
+    rest = await scheduler.get_job_changes(job.id, limit=2, cursor=page.next_cursor)
+
+    assert [(change.version, change.reason) for change in page.items] == [(3, "paused"), (2, "updated")]
+    assert [(change.version, change.before) for change in rest.items] == [(1, None)]
+    assert (page.total, rest.next_cursor) == (3, None)
+    paused, updated = page.items
+    assert (updated.changed_at, updated.job_id, updated.tenant_id) == (node.clock.now(), job.id, "default")
+    assert (
+        updated.after
+        == paused.before
+        == {
+            "definition": document(replace(job.definition, priority=7)),
+            "status": "active",
+            "deleted": False,
+        }
+    )
+
+
+async def test_the_changes_of_a_deleted_job_stay_readable(scheduler: IScheduler) -> None:
+    job = await a_job(scheduler)
+    await scheduler.unschedule(job.id)
+
+    assert [change.reason for change in (await scheduler.get_job_changes(job.id)).items] == ["deleted", "created"]
+
+
+@pytest.mark.parametrize("query", [{"limit": 0}, {"limit": 251}, {"cursor": "x"}, {"cursor": "-1"}, {"cursor": "0"}])
+async def test_changes_are_asked_for_within_bounds(scheduler: IScheduler, query: dict[str, Any]) -> None:
+    job = await a_job(scheduler)
+
+    with pytest.raises(InvalidInput) as caught:
+        await scheduler.get_job_changes(job.id, **query)
+
+    assert [error.field for error in caught.value.errors] == list(query)
+
+
+async def test_a_sound_ledger_is_verified_as_clean(scheduler: IScheduler, node: NodeInMemory) -> None:
+    job = await a_job(scheduler, overlap_policy=OverlapPolicy.ALLOW_ALL, misfire_policy=MisfirePolicy.SKIP)
+    for seconds in (60, 60, 600):
+        node.clock.advance(seconds)
+        await node.storage.ledger.fire(planner, limit=1)
+    node.clock.advance(60)
+
+    report = await scheduler.verify_ledger(job.id)
+
+    assert (report.job_id, report.is_clean, report.findings, report.notes) == (job.id, True, (), ())
+    assert report.window == Window(after=node.clock.now() - timedelta(hours=24), until=node.clock.now())
+    assert report.totals == LedgerTotals(fates={Fate.PENDING: 4, Fate.DUE: 1}, skipped={"misfire": 8})
+
+
+async def test_a_lost_fire_is_found_in_its_window(scheduler: IScheduler, node: NodeInMemory) -> None:
+    job = await a_job(scheduler, overlap_policy=OverlapPolicy.ALLOW_ALL)
+    node.clock.advance(60)
+    await node.storage.ledger.fire(planner, limit=1)
+    node.clock.advance(60)
+    await node.storage.ledger.fire(lambda each, now: replace(planner(each, now), executions=()), limit=1)
+
+    report = await scheduler.verify_ledger(job.id, since=START, until=START + timedelta(minutes=5))
+    earlier = await scheduler.verify_ledger(job.id, since=START, until=START + timedelta(minutes=1))
+
+    [finding] = report.findings
+    lost = START + timedelta(minutes=2)
+    assert (finding.kind, finding.first, finding.last, finding.count) == (FindingKind.MISSING, lost, lost, 1)
+    assert (report.is_clean, report.findings_count, report.totals.of(Fate.MISSING)) == (False, 1, 1)
+    assert (earlier.is_clean, earlier.totals.nominal_times) == (True, 1)
+
+
+@pytest.mark.parametrize(
+    ("since", "until"),
+    [
+        (START, START - timedelta(seconds=1)),
+        (START.replace(tzinfo=None), START),
+        (START + timedelta(seconds=1), None),
+    ],
+)
+async def test_a_window_has_two_instants_in_order(
+    scheduler: IScheduler, since: datetime, until: datetime | None
+) -> None:
+    job = await a_job(scheduler)
+
+    with pytest.raises(InvalidInput):
+        await scheduler.verify_ledger(job.id, since=since, until=until)
+
+
+async def test_the_ledger_of_an_unknown_job_is_not_found(scheduler: IScheduler) -> None:
+    with pytest.raises(JobNotFound):
+        await scheduler.verify_ledger(NOBODY)
+    with pytest.raises(JobNotFound):
+        await scheduler.get_job_changes(NOBODY)

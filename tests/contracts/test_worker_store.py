@@ -9,6 +9,7 @@ import pytest
 from tests.contracts.steps import TENANT, WORKER, a_running_attempt
 from tests.makers import START, a_success, a_worker
 from tocsin.adapters.system import ManualClock
+from tocsin.domain.errors import WorkerNotFound
 from tocsin.ports.storage import Storage
 from tocsin.ports.stores import Worker
 
@@ -38,6 +39,62 @@ async def test_a_beat_refreshes_a_worker(storage: Storage, clock: ManualClock) -
     await storage.workers.beat(refreshed)
 
     assert list(await storage.workers.list()) == [replace(refreshed, heartbeat_at=clock.now())]
+
+
+async def test_a_worker_hears_at_its_next_beat_what_it_is_asked_to_do(storage: Storage) -> None:
+    assert (await storage.workers.beat(a_worker())).drain_requested is False
+
+    asked = await storage.workers.drain(WORKER, requested=True)
+
+    assert asked == a_worker(drain_requested=True)
+    assert [worker.drain_requested for worker in await storage.workers.list()] == [True]
+    heard = await storage.workers.beat(a_worker(status="drained", drain_requested=False))
+    assert heard == a_worker(status="drained", drain_requested=True)
+
+    await storage.workers.drain(WORKER, requested=False)
+
+    assert (await storage.workers.beat(a_worker())).drain_requested is False
+
+
+async def test_a_worker_cannot_ask_itself_to_drain(storage: Storage) -> None:
+    for _ in range(2):
+        assert (await storage.workers.beat(a_worker(drain_requested=True))).drain_requested is False
+
+
+async def test_asking_again_changes_nothing(storage: Storage, clock: ManualClock) -> None:
+    await storage.workers.beat(a_worker())
+    first = await storage.workers.drain(WORKER, requested=True)
+    clock.advance(5)
+
+    assert await storage.workers.drain(WORKER, requested=True) == first
+    assert list(await storage.workers.list()) == [first]
+
+
+async def test_only_the_worker_that_is_named_is_asked(storage: Storage) -> None:
+    for name in ("node-1#a", "node-1#b"):
+        await storage.workers.beat(a_worker(id=name))
+
+    await storage.workers.drain("node-1#b", requested=True)
+
+    asked = {worker.id: worker.drain_requested for worker in await storage.workers.list()}
+    assert asked == {"node-1#a": False, "node-1#b": True}
+
+
+@pytest.mark.parametrize("requested", [True, False])
+async def test_an_unknown_worker_cannot_be_asked(storage: Storage, requested: bool) -> None:  # noqa: FBT001 - a parameter
+    await storage.workers.beat(a_worker())
+
+    with pytest.raises(WorkerNotFound, match="no worker node-1#gone"):
+        await storage.workers.drain("node-1#gone", requested=requested)
+
+
+async def test_a_worker_that_was_buried_is_still_asked_when_it_comes_back(storage: Storage, clock: ManualClock) -> None:
+    await storage.workers.beat(a_worker(status="drained"))
+    await storage.workers.drain(WORKER, requested=True)
+    clock.advance(31)
+
+    assert [(worker.status, worker.drain_requested) for worker in await buried(storage)] == [("dead", True)]
+    assert (await storage.workers.beat(a_worker())).drain_requested is True
 
 
 async def test_workers_are_listed_newest_heartbeat_first(storage: Storage, clock: ManualClock) -> None:
@@ -85,7 +142,7 @@ async def test_a_worker_that_was_heard_of_since_it_was_seen_is_not_buried(storag
     assert {worker.status for worker in await storage.workers.list()} == {"live"}
 
 
-@pytest.mark.parametrize("status", ["live", "draining"])
+@pytest.mark.parametrize("status", ["live", "draining", "drained"])
 async def test_a_silent_worker_is_not_buried_while_it_holds_a_lease(
     storage: Storage, clock: ManualClock, status: str
 ) -> None:

@@ -97,6 +97,7 @@ async def test_a_clock_set_back_and_forth_neither_doubles_nor_loses_a_fire_nor_e
         for job in (before, in_the_past):
             now = await scheduler.pause_job(job.id)
             ledger = await ledger_of(scheduler, job.id)
+            assert (await scheduler.verify_ledger(job.id)).findings == ()
             last = max(at for execution in ledger for at in nominal_times(execution, SECOND))
             assert job.next_run is not None
             assert now.next_run is None

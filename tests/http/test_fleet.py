@@ -84,6 +84,40 @@ async def test_workers_come_in_the_envelope_of_every_list(api: Api, node: NodeIn
     }
 
 
+async def test_a_worker_is_asked_under_its_id_as_a_path_writes_it(api: Api, node: NodeInMemory) -> None:
+    await node.storage.workers.beat(a_worker(id="node-1#4f2a"))
+
+    drained = await api.ask("POST", "/workers/node-1%234f2a/drain")
+    assert (drained.status, drained.headers["Location"]) == (202, "/api/v1/workers")
+    assert (drained.body["id"], drained.body["status"], drained.body["drain_requested"]) == (
+        "node-1#4f2a",
+        "live",
+        True,
+    )
+
+    resumed = await api.ask("POST", "/workers/node-1%234f2a/resume")
+    assert (resumed.status, resumed.body["drain_requested"]) == (202, False)
+
+
+@pytest.mark.parametrize("action", ["drain", "resume"])
+async def test_an_unknown_worker_is_a_404_that_names_it(api: Api, action: str) -> None:
+    answer = await api.ask("POST", f"/workers/node-1%23gone/{action}")
+
+    assert (answer.status, answer.body["code"], answer.body["worker_id"]) == (404, "WORKER_NOT_FOUND", "node-1#gone")
+
+
+async def test_a_worker_is_not_asked_by_reading(api: Api) -> None:
+    assert (await api.ask("GET", "/workers/node-1%23gone/drain")).status == 405
+
+
+async def test_metrics_tell_what_nobody_has_taken(api: Api, node: NodeInMemory) -> None:
+    job = await api.job()
+    await api.ask("POST", f"/jobs/{job['id']}/trigger")
+    node.clock.advance(timedelta(minutes=2))
+
+    assert (await api.ask("GET", "/scheduler/metrics")).body["queue"]["unclaimed"] == {"function/report": 1}
+
+
 @pytest.mark.parametrize("period", ["1h", "24h", "7d", "30d"])
 async def test_metrics_look_back_as_far_as_asked(api: Api, node: NodeInMemory, period: str) -> None:
     job = await api.job()

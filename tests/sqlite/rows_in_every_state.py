@@ -27,9 +27,14 @@ def fill(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         for status in JobStatus:
             _write(connection, a_job(status=status, key=f"the {status} one"))
-        for worker_status in ("live", "draining", "stopped", "dead"):
+        for worker_status in ("live", "draining", "drained", "stopped", "dead"):
             row = worker_row(a_worker(id=worker_status, status=worker_status))
             connection.execute(statements("workers")["beat"], row)
+        connection.execute(statements("workers")["drain"], {"id": "drained", "requested": True})
+        for name in ("held", "released"):
+            lock = {"name": name, "secret": name, "holder": "node-1", "lease": 1, "now": 0}
+            connection.execute(statements("locks")["take"], lock)
+        connection.execute(statements("locks")["release"], {"name": "released", "secret": "released"})
 
 
 def _write(connection: sqlite3.Connection, job: ScheduledJob) -> None:

@@ -9,6 +9,7 @@ from threading import Event
 
 import pytest
 
+from tests.contracts.steps import versions_of
 from tests.makers import a_job, planner
 from tocsin.adapters.sqlite import UnusableDatabase, open_sqlite
 from tocsin.adapters.sqlite.database import Database
@@ -24,7 +25,7 @@ from tocsin.ports.storage import Storage
 
 READING = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
 WRITING = """
-INSERT INTO schema_migrations
+INSERT INTO schema_migrations (version, name, checksum, applied_at)
 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT -i, i, i, i FROM n"""
 
 
@@ -65,7 +66,7 @@ async def test_readers_do_not_wait_for_a_writer(storage: Storage, stranger: sqli
     stranger.execute("DELETE FROM job_versions")
 
     assert (await storage.jobs.list(job.tenant_id, JobFilter())).items == [job]
-    assert len(await storage.jobs.versions(job.tenant_id, job.id)) == 1
+    assert len(await versions_of(storage, job.tenant_id, job.id)) == 1
 
 
 async def test_what_a_decision_raises_undoes_the_transaction(storage: Storage) -> None:
@@ -138,7 +139,7 @@ async def test_a_heartbeat_waits_neither_for_reports_nor_for_retention(database:
     ledger = SqliteLedger(database)
 
     assert await ledger.stopped([]) == []
-    assert await ledger.expired(limit=1) == []
+    assert await ledger.lapsed(limit=1) == []
     assert await ledger.undelivered(capabilities=(), grace=timedelta(), limit=1) == []
     assert not any(each.done() for each in slow)
     release.set()

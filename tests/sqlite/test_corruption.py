@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from tests.contracts.steps import expired, versions_of
 from tests.makers import a_definition, a_job, a_success, decided, planner, triggered
 from tocsin.adapters.system import ManualClock
 from tocsin.domain.errors import Conflict
@@ -53,7 +54,7 @@ async def test_a_job_that_cannot_be_read_is_set_aside_and_hinders_nobody(
     found = await storage.jobs.get(broken.tenant_id, broken.id)
     assert (found.status, found.next_run, found.version) == (JobStatus.FAILED, None, 2)
     assert "cannot be read" in (found.definition.description or "")
-    _, failed = await storage.jobs.versions(broken.tenant_id, broken.id)
+    _, failed = await versions_of(storage, broken.tenant_id, broken.id)
     assert "cannot be read" in failed.reason
     assert (await storage.jobs.get(sound.tenant_id, sound.id)).status is JobStatus.ACTIVE
 
@@ -113,9 +114,9 @@ async def test_work_of_a_job_that_cannot_be_read_is_claimed_for_a_while(
     [attempt] = await storage.ledger.claim([each.execution_id for each in fired.dispatches], worker_id="node")
 
     assert attempt.handler_name == "unreadable"
-    assert await storage.ledger.expired(limit=1) == []
+    assert await expired(storage, limit=1) == []
     clock.advance(attempt.lock_timeout_seconds)
-    [lease] = await storage.ledger.expired(limit=1)
+    [lease] = await expired(storage, limit=1)
     assert lease.attempt.execution_id == attempt.execution_id
 
 
@@ -131,7 +132,7 @@ async def test_what_callers_may_not_ask_for_still_runs_if_it_is_in_the_file(
 
     assert (attempt.handler_name, attempt.lock_timeout_seconds, attempt.timeout_ms) == ("report", 2, 50)
     clock.advance(2)
-    assert len(await storage.ledger.expired(limit=1)) == 1
+    assert len(await expired(storage, limit=1)) == 1
 
 
 @pytest.mark.parametrize("decide", [decided(pause), decided(update, a_definition()), triggered()])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.makers import a_job
+from tests.sqlite.next_version import make_next_version
 from tests.sqlite.rows_in_every_state import fill
 from tocsin.adapters.sqlite import UnusableDatabase, migrate, open_sqlite
 from tocsin.adapters.system import ManualClock
@@ -105,9 +106,9 @@ async def test_nodes_that_start_at_once_make_one_schema(path: Path, clock: Manua
     assert count(path, "schema_migrations") == NEWEST
 
 
-def test_a_schema_of_a_newer_version_is_left_alone(path: Path) -> None:
+def test_a_schema_of_a_newer_version_that_does_not_allow_it_is_left_alone(path: Path) -> None:
     migrate.up(path)
-    run(path, "INSERT INTO schema_migrations VALUES (9999, 'time_travel', 'x', 0)")
+    run(path, "INSERT INTO schema_migrations VALUES (9999, 'time_travel', 'x', 0, 0)")
 
     for use in (migrate.up, migrate.status, lambda path: migrate.down(path, 0)):
         with pytest.raises(UnusableDatabase, match="newer version"):
@@ -121,6 +122,51 @@ def test_a_step_that_was_edited_after_it_was_taken_is_noticed(path: Path) -> Non
 
     with pytest.raises(UnusableDatabase, match="step 2_executions"):
         migrate.up(path)
+
+
+def test_a_step_that_only_a_newer_version_knows_is_left_alone(path: Path) -> None:
+    make_next_version(path)
+
+    assert versions(migrate.up(path)) == []
+    assert [each.name for each in migrate.status(path)][-1] == "colours"
+    assert "colours" in tables(path)
+
+
+def test_steps_below_one_that_only_a_newer_version_knows_cannot_be_undone(path: Path) -> None:
+    make_next_version(path)
+
+    with pytest.raises(UnusableDatabase, match="newer version"):
+        migrate.down(path, 1)
+    assert "workers" in tables(path)
+
+
+def test_a_file_from_before_steps_said_whether_they_are_compatible_goes_on(path: Path) -> None:
+    migrate.up(path, to=3)
+    run(path, "ALTER TABLE schema_migrations DROP COLUMN compatible")
+
+    assert [each.applied_at is not None for each in migrate.status(path)] == [True] * 3 + [False] * (NEWEST - 3)
+    assert versions(migrate.up(path)) == list(range(4, NEWEST + 1))
+    assert [each.compatible for each in migrate.status(path)] == [True] * NEWEST
+
+
+def test_a_newer_step_that_says_nothing_about_itself_is_not_trusted(path: Path) -> None:
+    migrate.up(path)
+    run(path, "INSERT INTO schema_migrations VALUES (9999, 'time_travel', 'x', 0, 1)")
+    run(path, "ALTER TABLE schema_migrations DROP COLUMN compatible")
+
+    with pytest.raises(UnusableDatabase, match="newer version"):
+        migrate.up(path)
+
+
+def test_a_drained_worker_is_draining_to_the_version_before(path: Path) -> None:
+    migrate.up(path)
+    fill(path)
+
+    migrate.down(path, 4)
+
+    with closing(sqlite3.connect(path)) as connection:
+        shown = dict(connection.execute("SELECT id, status FROM workers"))
+    assert shown["drained"] == "draining"
 
 
 def test_the_database_of_another_program_is_left_alone(path: Path) -> None:

@@ -12,7 +12,7 @@ from tocsin.adapters.sqlite.statements import statements
 
 SQL = Path(adapter.__file__).parent / "sql"
 NAMED = [(file.stem, name) for file in sorted(SQL.glob("*.sql")) for name in statements(file.stem)]
-SETS = ("ids", "holds", "seen", "nominals", "vacancies")
+SETS = ("ids", "holds", "seen", "nominals", "vacancies", "floors")
 
 # These add up whatever there is, so they read whatever there is.
 READS_ALL = {

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from . import executions, import_crontab, job_commands, job_definitions, jobs, local, node
+from . import executions, import_crontab, job_commands, job_definitions, jobs, ledger, local, node
 from .exits import MEANINGS
 from .factories import Factories
 from .session import DEFAULT_SERVER, Invocation, JsonOption
@@ -26,10 +26,15 @@ def create_cli(factories: Factories) -> typer.Typer:
     runs = _group("What ran, and running it again.")
     executions.register(runs)
     app.add_typer(runs, name="executions")
+    proof = _group("Whether every nominal time is accounted for.")
+    ledger.register(proof)
+    app.add_typer(proof, name="ledger")
     imports = _group("Carry other schedulers' files over.")
     import_crontab.register(imports)
     app.add_typer(imports, name="import")
-    node.register(app)
+    workers = _group("List the nodes, newest heartbeat first; drain one, or have it take work again.", shows_help=False)
+    node.register(app, workers)
+    app.add_typer(workers, name="workers")
     return app
 
 
@@ -40,11 +45,11 @@ def _jobs() -> typer.Typer:
     return group
 
 
-def _group(words: str, epilog: str | None = None) -> typer.Typer:
+def _group(words: str, epilog: str | None = None, *, shows_help: bool = True) -> typer.Typer:
     return typer.Typer(
         help=words,
         epilog=epilog,
-        no_args_is_help=True,
+        no_args_is_help=shows_help,
         add_completion=False,
         # Errors are a few plain lines, the same ones for a person and for a log.
         rich_markup_mode=None,

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from ...domain.job import JobType, ScheduledJob
 from ...domain.json import Json
+from ...domain.ledger import Fate, LedgerReport
 from ...ports.reports import JobStatistics, Metrics, PreviewedFire
 from ...ports.stores import Page
 
@@ -55,22 +57,37 @@ def encode(value: object) -> str:
 
 
 def _record(value: object) -> dict[str, Json]:
-    match value:
-        case ScheduledJob():
-            return _job(value)
-        case Page():
-            seen = None if value.offset is None else value.offset + len(value.items)
-            more = value.next_cursor is not None or (seen is not None and seen < value.total)
-            return _members(value) | {"has_next": more}
-        case PreviewedFire():
-            return _members(value) | {"local": value.local.isoformat()}
-        case JobStatistics():
-            return _without(value, "durations") | _members(value.durations)
-        case Metrics():
-            performance = {"success_rate": value.success_rate} | _members(value.durations) | _members(value.lateness)
-            return _without(value, "success_rate", "durations", "lateness") | {"performance": performance}
-        case _:
-            return _members(value)
+    return _WRITERS.get(type(value), _members)(value)
+
+
+def _page(page: Page[Any]) -> dict[str, Json]:
+    seen = None if page.offset is None else page.offset + len(page.items)
+    more = page.next_cursor is not None or (seen is not None and seen < page.total)
+    return _members(page) | {"has_next": more}
+
+
+def _fire(fire: PreviewedFire) -> dict[str, Json]:
+    return _members(fire) | {"local": fire.local.isoformat()}
+
+
+def _statistics(stats: JobStatistics) -> dict[str, Json]:
+    return _without(stats, "durations") | _members(stats.durations)
+
+
+def _metrics(metrics: Metrics) -> dict[str, Json]:
+    performance = {"success_rate": metrics.success_rate} | _members(metrics.durations) | _members(metrics.lateness)
+    return _without(metrics, "success_rate", "durations", "lateness") | {"performance": performance}
+
+
+def _ledger(report: LedgerReport) -> dict[str, Json]:
+    totals = report.totals
+    counts: dict[str, Json] = {fate.value: totals.of(fate) for fate in Fate}
+    return _without(report, "window") | {
+        "since": to_json(report.window.after),
+        "until": to_json(report.window.until),
+        "is_clean": report.is_clean,
+        "totals": counts | {"nominal_times": totals.nominal_times, "skipped": to_json(totals.skipped)},
+    }
 
 
 def _job(job: ScheduledJob) -> dict[str, Json]:
@@ -91,3 +108,16 @@ def _without(value: object, *left_out: str) -> dict[str, Json]:
 def _members(value: object) -> dict[str, Json]:
     record: DataclassInstance = value  # type: ignore[assignment]
     return {each.name: to_json(getattr(record, each.name)) for each in fields(record) if each.name not in _INTERNAL}
+
+
+_WRITERS: Final[Mapping[type, Callable[[Any], dict[str, Json]]]] = MappingProxyType(
+    {
+        ScheduledJob: _job,
+        Page: _page,
+        PreviewedFire: _fire,
+        JobStatistics: _statistics,
+        LedgerReport: _ledger,
+        Metrics: _metrics,
+    }
+)
+"""What is not written member by member, as the API has it."""

@@ -20,6 +20,7 @@ from ...domain.errors import (
     StoreUnavailable,
     TocsinError,
     VersionConflict,
+    WorkerNotFound,
 )
 from .texts import visible
 
@@ -39,10 +40,10 @@ class ExitCode(IntEnum):
 
 MEANINGS: Final = (
     (ExitCode.OK, "done; for health: healthy or degraded"),
-    (ExitCode.FAILED, "the operation failed; for health: unhealthy"),
+    (ExitCode.FAILED, "the operation failed; for health: unhealthy; for ledger verify: something was found"),
     (ExitCode.INVALID, "the command line or an input is not valid; nothing was changed"),
     (ExitCode.UNREACHABLE, "no node answers at the server's address, or its store does not"),
-    (ExitCode.NOT_FOUND, "no such job or execution"),
+    (ExitCode.NOT_FOUND, "no such job, execution or worker"),
     (ExitCode.CONFLICT, "the key is taken, the version is another, or the state does not allow it"),
     (ExitCode.PARTLY, "import: some lines were not carried over; each is listed with its reason"),
     (ExitCode.INTERRUPTED, "interrupted by Ctrl-C"),
@@ -63,6 +64,7 @@ Advice: TypeAlias = Sequence[tuple[type[TocsinError], str]]
 REMOTE_ADVICE: Final[Advice] = (
     (JobNotFound, "`tocsin jobs list` shows what there is"),
     (ExecutionNotFound, "`tocsin executions list` shows what there is"),
+    (WorkerNotFound, "`tocsin workers` shows what there is"),
     (VersionConflict, "read it again with `tocsin jobs show`, then repeat with --expected-version"),
     (HandlerNotFound, "start a node that has it (`tocsin serve --handlers MODULE`), or give --allow-unknown-handler"),
     (StoreUnavailable, "start a node with `tocsin serve`, or name another with --server or TOCSIN_SERVER"),

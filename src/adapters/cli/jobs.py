@@ -12,6 +12,7 @@ from ...ports.queries import ExecutionFilter, JobFilter, SortBy, SortOrder
 from .execution_views import execution_list
 from .inputs import optional_instant
 from .job_views import figures, fires, job_facts, job_list
+from .ledger_views import history as changes_of
 from .options import (
     AfterOption,
     CountOption,
@@ -31,6 +32,7 @@ def register(jobs: typer.Typer) -> None:
     jobs.command("list")(remote(querying(list_jobs)))
     jobs.command("show")(remote(show))
     jobs.command("history")(remote(querying(history)))
+    jobs.command("changes")(remote(querying(changes)))
     jobs.command("stats")(remote(stats))
     jobs.command("preview")(remote(preview))
 
@@ -113,6 +115,17 @@ async def history(
     async with session.connect() as scheduler:
         page = await scheduler.get_job_history(await find_job(scheduler, job), query)
     session.output.show_page(page, execution_list)
+
+
+async def changes(session: Session, job: JobArgument, *, limit: LimitOption = 50, cursor: CursorOption = None) -> None:
+    """
+    Show who changed a job, when and to what, newest first.
+
+    Those of a deleted job are shown by its id, until retention removes them.
+    """
+    async with session.connect() as scheduler:
+        page = await scheduler.get_job_changes(await find_job(scheduler, job), limit=limit, cursor=cursor)
+    session.output.show_page(page, changes_of)
 
 
 async def stats(session: Session, job: JobArgument) -> None:

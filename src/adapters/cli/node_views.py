@@ -22,7 +22,7 @@ def worker_list(workers: Sequence[Worker]) -> RenderableType:
         (
             (
                 each.id,
-                state(each.status),
+                _state(each),
                 ", ".join(each.roles),
                 each.running,
                 each.capacity,
@@ -34,6 +34,12 @@ def worker_list(workers: Sequence[Worker]) -> RenderableType:
         ),
         empty="no workers",
     )
+
+
+def _state(worker: Worker) -> Text:
+    """Draw a worker's status, and what it has been asked and not yet followed."""
+    is_asked = worker.drain_requested and worker.status == "live"
+    return state("live").append(", asked to drain") if is_asked else state(worker.status)
 
 
 def metrics_facts(metrics: Metrics) -> RenderableType:
@@ -52,6 +58,7 @@ def metrics_facts(metrics: Metrics) -> RenderableType:
                 metrics.lateness.p50_lateness_ms, metrics.lateness.p95_lateness_ms, metrics.lateness.p99_lateness_ms
             ),
             "queue": _counts({name: getattr(queue, name) for name in ("ready", "waiting", "retrying", "running")}),
+            "unclaimed": _counts(queue.unclaimed),
             "due": _due(queue),
             "workers": f"{system.live_workers} live, {system.running} of {system.capacity} slots in use",
             "version": system.version,

@@ -8,6 +8,7 @@ import typer
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, its key or its name.")]
 ExecutionArgument = Annotated[str, typer.Argument(metavar="EXECUTION", help="An execution's id.")]
+WorkerArgument = Annotated[str, typer.Argument(metavar="WORKER", help="A node's id, as `tocsin workers` shows it.")]
 
 VersionOption = Annotated[
     int | None, typer.Option("--expected-version", metavar="N", help="Change nothing if the job is at another version.")

@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import wraps
 from typing import Annotated, Any, Concatenate, Final, ParamSpec, TypeVar, get_type_hints
@@ -139,6 +139,20 @@ def remote(command: Callable[Concatenate[Session, ...], Coroutine[Any, Any, None
             asyncio.run(command(session, **options))
 
     return _signed(run, command, server=ServerOption, as_json=JsonOption)
+
+
+def when_alone(command: Callable[..., None]) -> Callable[..., None]:
+    """Make a remote command what its group does by itself; said before another command, its options hold for that."""
+
+    @wraps(command)
+    def run(context: typer.Context, server: str | None, as_json: bool) -> None:  # noqa: FBT001 - Typer calls this
+        if context.invoked_subcommand is None:
+            command(context=context, server=server, as_json=as_json)
+        else:
+            said: Invocation = context.obj
+            context.obj = replace(said, server=server or said.server, json=as_json or said.json)
+
+    return run
 
 
 def querying(command: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, Coroutine[Any, Any, None]]:

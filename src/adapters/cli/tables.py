@@ -28,6 +28,7 @@ _STYLES: Final[Mapping[str, str]] = MappingProxyType(
         "skipped": "yellow",
         "degraded": "yellow",
         "draining": "yellow",
+        "drained": "yellow",
         "changed": "yellow",
         "left over": "yellow",
         "failed": "red",

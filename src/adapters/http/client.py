@@ -6,16 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Any, Final, Self, Unpack
+from urllib.parse import quote
 from uuid import UUID
 
 from aiohttp import ClientSession
 
 from ...domain.definition import document, validate
-from ...domain.errors import InvalidJob
+from ...domain.errors import InvalidJob, WorkerNotFound
 from ...domain.execution import JobExecution
 from ...domain.job import JobDefinition, JobType, OverlapPolicy, ScheduledJob
 from ...domain.json import Json
+from ...domain.ledger import LedgerReport
+from ...domain.plan import JobChange
 from ...domain.timing import read_schedule, type_of
 from ...ports.ledger import LogLine
 from ...ports.queries import ExecutionFilter, JobFilter
@@ -25,10 +28,14 @@ from ...ports.stores import Page, Worker
 from .transport import TOTAL_SECONDS, Transport
 from .wire.executions import ExecutionOut, LogLineOut
 from .wire.fields import written_instant
-from .wire.fleet import HealthOut, MetricsOut, StatsOut
+from .wire.fleet import HealthOut, MetricsOut, StatsOut, WorkerOut
 from .wire.jobs import JobOut
-from .wire.pages import ExecutionPage, JobPage, LogPage, WorkerPage, read_page
+from .wire.ledger import JobChangeOut, LedgerOut
+from .wire.pages import ChangePage, ExecutionPage, JobPage, LogPage, WorkerPage, read_page
 from .wire.schedules import PreviewOut
+
+_NO_SEGMENTS: Final = frozenset({"", ".", ".."})
+"""What no path can carry as a name; no worker is called so."""
 
 
 class HttpScheduler:
@@ -163,6 +170,20 @@ class HttpScheduler:
         shown = await self._transport.ask(ExecutionPage, "GET", f"/jobs/{job_id}/executions", query=named)
         return read_page(shown, ExecutionOut.value)
 
+    async def get_job_changes(self, job_id: UUID, *, limit: int = 50, cursor: str | None = None) -> Page[JobChange]:
+        """Read who changed a job, when and to what (`IScheduler.get_job_changes`)."""
+        query = [("limit", str(limit)), *([("cursor", cursor)] if cursor is not None else [])]
+        shown = await self._transport.ask(ChangePage, "GET", f"/jobs/{job_id}/changes", query=query)
+        return read_page(shown, JobChangeOut.value)
+
+    async def verify_ledger(
+        self, job_id: UUID, *, since: datetime | None = None, until: datetime | None = None
+    ) -> LedgerReport:
+        """Account for every nominal time of a job in a window (`IScheduler.verify_ledger`)."""
+        bounds = (("from", "since", since), ("to", "until", until))
+        query = [(name, str(_written(field, at))) for name, field, at in bounds if at is not None]
+        return (await self._transport.ask(LedgerOut, "GET", f"/jobs/{job_id}/ledger", query=query)).value()
+
     async def list_executions(self, query: ExecutionFilter | None = None) -> Page[JobExecution]:
         """Read executions of all jobs."""
         shown = await self._transport.ask(ExecutionPage, "GET", "/executions", query=_named(query))
@@ -191,6 +212,14 @@ class HttpScheduler:
         shown = await self._transport.ask(WorkerPage, "GET", "/workers")
         return [worker.value() for worker in shown.items]
 
+    async def drain_worker(self, worker_id: str) -> Worker:
+        """Have a node take no more work (`IScheduler.drain_worker`)."""
+        return await self._ask_worker(worker_id, "drain")
+
+    async def resume_worker(self, worker_id: str) -> Worker:
+        """Have a node take work again."""
+        return await self._ask_worker(worker_id, "resume")
+
     async def get_job_stats(self, job_id: UUID) -> JobStatistics:
         """Add up one job's stored executions."""
         return (await self._transport.ask(StatsOut, "GET", f"/jobs/{job_id}/stats")).value()
@@ -208,6 +237,12 @@ class HttpScheduler:
         self, method: str, path: str, version: int | None, body: Mapping[str, Json] | None = None
     ) -> ScheduledJob:
         return (await self._transport.ask(JobOut, method, path, body=body, version=version)).value()
+
+    async def _ask_worker(self, worker_id: str, action: str) -> Worker:
+        if worker_id in _NO_SEGMENTS:
+            raise WorkerNotFound(worker_id)
+        path = f"/workers/{quote(worker_id, safe='')}/{action}"
+        return (await self._transport.ask(WorkerOut, "POST", path)).value()
 
     async def _run(self, path: str, body: Mapping[str, Json] | None = None) -> JobExecution:
         return (await self._transport.ask(ExecutionOut, "POST", path, body=body)).value()

@@ -52,6 +52,11 @@ class Call(Generic[Query, Body]):
         return read_id(self.request, "execution_id", ExecutionNotFound)
 
     @property
+    def worker_id(self) -> str:
+        """The worker in the path; its id is a name and a boot id, `name#boot`, so the path has `%23`."""
+        return self.request.match_info["worker_id"]
+
+    @property
     def expected_version(self) -> int | None:
         """The version that the caller believes to change."""
         return expected_version(self.request)

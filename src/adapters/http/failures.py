@@ -25,6 +25,7 @@ from ...domain.errors import (
     StoreUnavailable,
     TocsinError,
     VersionConflict,
+    WorkerNotFound,
 )
 from .wire.problem import Problem
 
@@ -112,6 +113,7 @@ _ERRORS: Final[Mapping[str, Callable[[Problem], TocsinError]]] = MappingProxyTyp
         HandlerNotFound.code: lambda problem: HandlerNotFound(problem.handler_name or "", problem.known_handlers or ()),
         JobNotFound.code: lambda problem: JobNotFound(_subject(problem.job_id)),
         ExecutionNotFound.code: lambda problem: ExecutionNotFound(_subject(problem.execution_id)),
+        WorkerNotFound.code: lambda problem: WorkerNotFound(problem.worker_id or ""),
         InvalidTransition.code: lambda problem: InvalidTransition(
             problem.subject or "", problem.current or "", problem.wanted or ""
         ),

@@ -9,6 +9,7 @@ from aiohttp import web
 
 from ...domain.errors import StoreUnavailable
 from ...ports.reports import HealthStatus
+from ...ports.stores import Worker
 from .answers import json_answer
 from .endpoint import Call, Section, endpoint
 from .wire import BASE
@@ -17,13 +18,34 @@ from .wire.model import Nothing
 from .wire.pages import WorkerPage
 from .wire.queries import PeriodQuery
 
+_WORKERS: Final = f"{BASE}/workers"
+_WORKER: Final = f"{_WORKERS}/{{worker_id}}"
 
-@endpoint("GET", f"{BASE}/workers", {200: WorkerPage})
+
+@endpoint("GET", _WORKERS, {200: WorkerPage})
 async def list_workers(call: Call[Nothing, Nothing]) -> web.Response:
     """List the nodes, newest heartbeat first."""
     workers = tuple(map(WorkerOut.of, await call.scheduler.list_workers()))
     page = WorkerPage(items=workers, total=len(workers), limit=None, offset=None, next_cursor=None, has_next=False)
     return json_answer(page)
+
+
+@endpoint("POST", f"{_WORKER}/drain", {202: WorkerOut})
+async def drain_worker(call: Call[Nothing, Nothing]) -> web.Response:
+    """Have a node take no more work; it follows within seconds, finishes what runs, and is then drained."""
+    return _asked(await call.scheduler.drain_worker(call.worker_id))
+
+
+@endpoint("POST", f"{_WORKER}/resume", {202: WorkerOut})
+async def resume_worker(call: Call[Nothing, Nothing]) -> web.Response:
+    """Have a drained node take work again; it follows within seconds."""
+    return _asked(await call.scheduler.resume_worker(call.worker_id))
+
+
+def _asked(worker: Worker) -> web.Response:
+    """Answer what a worker was asked, and where to see how far it has come."""
+    headers = {"Location": _WORKERS}
+    return json_answer(WorkerOut.of(worker), status=HTTPStatus.ACCEPTED, headers=headers)
 
 
 @endpoint("GET", f"{BASE}/scheduler/metrics", {200: MetricsOut})
@@ -49,10 +71,12 @@ async def get_live(call: Call[Nothing, Nothing]) -> web.Response:
 
 @endpoint("GET", "/ready", {200: ReadyOut})
 async def get_ready(call: Call[Nothing, Nothing]) -> web.Response:
-    """200 while the node takes work, 503 while it starts or drains."""
+    """200 while the node takes work, 503 while it starts, drains or is drained."""
     if not await call.node.ready():
-        raise StoreUnavailable("this node is starting or draining")
+        raise StoreUnavailable("this node is starting, draining or drained")
     return json_answer(ReadyOut())
 
 
-FLEET: Final = Section(name="Fleet", endpoints=(list_workers, get_metrics, get_health, get_live, get_ready))
+FLEET: Final = Section(
+    name="Fleet", endpoints=(list_workers, drain_worker, resume_worker, get_metrics, get_health, get_live, get_ready)
+)

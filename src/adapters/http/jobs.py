@@ -7,6 +7,7 @@ from typing import Final
 
 from aiohttp import web
 
+from ...domain.errors import FieldError, InvalidJob
 from ...domain.job import JobStatus
 from ...ports.queries import JobFilter
 from ...ports.scheduler import OnConflict
@@ -16,9 +17,10 @@ from .wire import BASE
 from .wire.executions import ExecutionOut, TriggerIn
 from .wire.fleet import StatsOut
 from .wire.jobs import JobIn, JobOut, JobPatch, ScheduleIn
+from .wire.ledger import JobChangeOut, LedgerOut
 from .wire.model import Nothing
-from .wire.pages import ExecutionPage, JobPage, page_of
-from .wire.queries import ConflictQuery, HistoryQuery, JobQuery, PreviewQuery
+from .wire.pages import ChangePage, ExecutionPage, JobPage, page_of
+from .wire.queries import ChangeQuery, ConflictQuery, HistoryQuery, JobQuery, LedgerQuery, PreviewQuery
 from .wire.schedules import PreviewOut
 
 _JOB: Final = f"{BASE}/jobs/{{job_id}}"
@@ -124,6 +126,24 @@ async def list_job_executions(call: Call[HistoryQuery, Nothing]) -> web.Response
     return json_answer(page_of(ExecutionPage, page, ExecutionOut.of))
 
 
+@endpoint("GET", f"{_JOB}/changes", {200: ChangePage})
+async def list_job_changes(call: Call[ChangeQuery, Nothing]) -> web.Response:
+    """List who changed a job, when and to what, newest first; also of a deleted job, until retention removes it."""
+    page = await call.scheduler.get_job_changes(call.job_id, limit=call.query.limit, cursor=call.query.cursor)
+    return json_answer(page_of(ChangePage, page, JobChangeOut.of))
+
+
+@endpoint("GET", f"{_JOB}/ledger", {200: LedgerOut})
+async def verify_job_ledger(call: Call[LedgerQuery, Nothing]) -> web.Response:
+    """Account for every nominal time of a job in a window, and list what is missing, doubled, early or unexplained."""
+    try:
+        report = await call.scheduler.verify_ledger(call.job_id, since=call.query.since, until=call.query.until)
+    except InvalidJob as error:
+        named = LedgerQuery.model_fields
+        raise InvalidJob([FieldError(named[each.field].alias or "", each.message) for each in error.errors]) from None
+    return json_answer(LedgerOut.of(report))
+
+
 @endpoint("GET", f"{_JOB}/stats", {200: StatsOut})
 async def get_job_stats(call: Call[Nothing, Nothing]) -> web.Response:
     """Add up a job's stored executions."""
@@ -152,6 +172,8 @@ JOBS: Final = Section(
         trigger_job,
         retry_job,
         list_job_executions,
+        list_job_changes,
+        verify_job_ledger,
         get_job_stats,
         preview_job,
     ),

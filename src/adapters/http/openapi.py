@@ -112,7 +112,8 @@ def _needs_body(endpoint: Endpoint[Any, Any]) -> bool:
 
 def _parameters(endpoint: Endpoint[Any, Any], schemas: _Schemas) -> Iterator[Schema]:
     for name in re.findall(r"{(\w+)}", endpoint.path):
-        yield {"name": name, "in": "path", "required": True, "schema": {**_TEXT, "format": "uuid"}}
+        schema = _TEXT if name == "worker_id" else {**_TEXT, "format": "uuid"}
+        yield {"name": name, "in": "path", "required": True, "schema": schema}
     for name, schema in schemas.properties(endpoint.query).items():
         described = {"description": schema["description"]} if "description" in schema else {}
         yield {"name": name, "in": "query", "schema": schema, **described}

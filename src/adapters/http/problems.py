@@ -22,6 +22,7 @@ from ...domain.errors import (
     StoreUnavailable,
     TocsinError,
     VersionConflict,
+    WorkerNotFound,
 )
 from .node import NODE
 from .refusals import (
@@ -95,6 +96,8 @@ def _members(error: TocsinError) -> Mapping[str, Any]:
             members = {"job_id": str(error.job_id)}
         case ExecutionNotFound():
             members = {"execution_id": str(error.execution_id)}
+        case WorkerNotFound():
+            members = {"worker_id": error.worker_id}
         case InvalidTransition():
             members = {"subject": error.subject, "current": str(error.current), "wanted": str(error.wanted)}
         case VersionConflict():

@@ -68,6 +68,8 @@ class Transport:
         """
         Send a request and read its answer; a status in `also` carries the same shape as success.
 
+        `path` is taken as it is: what in it is not ours must be quoted.
+
         Raises:
             TocsinError: what the server's problem document says.
             ServerUnreachable: no server answered.
@@ -106,7 +108,7 @@ class Transport:
         try:
             async with self._session.request(
                 method,
-                self._base.joinpath(*path.strip("/").split("/")).with_query(list(query)),
+                self._base.joinpath(*path.strip("/").split("/"), encoded=True).with_query(list(query)),
                 data=None if body is None else _bytes(body),
                 headers=headers,
                 timeout=self._timeout,

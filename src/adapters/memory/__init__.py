@@ -4,30 +4,35 @@ from __future__ import annotations
 
 from ...ports.clock import Clock
 from ...ports.storage import Storage
+from .bells import LocalBells
 from .database import MemoryDatabase
 from .dispatcher import InProcessDispatcher
 from .executions import MemoryExecutions
 from .jobs import MemoryJobs
 from .ledger import MemoryLedger
+from .locks import MemoryLocks
 from .workers import MemoryWorkers
 
 __all__ = [
     "InProcessDispatcher",
+    "LocalBells",
     "MemoryDatabase",
     "MemoryExecutions",
     "MemoryJobs",
     "MemoryLedger",
+    "MemoryLocks",
     "MemoryWorkers",
     "memory_storage",
 ]
 
 
 def memory_storage(clock: Clock) -> Storage:
-    """Make the four faces of an empty database that is gone when nobody holds it any more."""
+    """Make the five faces of an empty database that is gone when nobody holds it any more."""
     database = MemoryDatabase(clock)
     return Storage(
         jobs=MemoryJobs(database),
         executions=MemoryExecutions(database),
         ledger=MemoryLedger(database),
         workers=MemoryWorkers(database),
+        locks=MemoryLocks(database),
     )

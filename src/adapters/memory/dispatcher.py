@@ -12,7 +12,7 @@ from itertools import count
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from ...ports.dispatcher import Dispatch
+from ...ports.dispatcher import Dispatch, Sent
 
 _REDELIVERY: Final = timedelta(seconds=10)
 
@@ -31,6 +31,8 @@ class InProcessDispatcher:
     `capabilities` nothing is. What was received and not acknowledged for `redeliver_after` comes again: its
     receiver died. Not safe from other threads.
     """
+
+    is_shared = False
 
     def __init__(
         self,
@@ -71,11 +73,11 @@ class InProcessDispatcher:
         for dispatch in batch:
             self._delivered.pop(_key(dispatch), None)
 
-    async def lost(self, candidates: Sequence[Dispatch]) -> Sequence[Dispatch]:
+    async def lost(self, candidates: Sequence[Sent]) -> Sequence[Dispatch]:
         """Tell which of these are neither queued nor in the hands of a receiver."""
         return [
             candidate
-            for candidate in candidates
+            for candidate, _ in candidates
             if _key(candidate) not in self._queued and _key(candidate) not in self._delivered
         ]
 

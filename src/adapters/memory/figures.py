@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from heapq import nsmallest
 from typing import Final
+from uuid import UUID
 
 from ...domain.execution import ExecutionStatus, JobExecution, Origin
 from ...domain.job import JobStatus, ScheduledJob
-from ...ports.stores import ExecutionFigures, FailureFigures, QueueFigures
+from ...ports.stores import UNCLAIMED_AFTER, UNCLAIMED_SAMPLE, ExecutionFigures, FailureFigures, QueueFigures
 
 _SAMPLE: Final = 10_000
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -36,25 +38,34 @@ def execution_figures(rows: Sequence[JobExecution]) -> ExecutionFigures:
 
 def queue_figures(jobs: Sequence[ScheduledJob], rows: Iterable[JobExecution], now: datetime) -> QueueFigures:
     """Count what jobs, none of them deleted, and their open executions wait for."""
-    pending = []
-    running = 0
-    for row in rows:
-        if row.status is ExecutionStatus.PENDING:
-            pending.append(row.available_at)
-        running += row.status is ExecutionStatus.RUNNING
-    ready = [at for at in pending if at is not None and at <= now]
+    every = list(rows)
+    pending = [row for row in every if row.status is ExecutionStatus.PENDING]
+    ready = [row.available_at for row in pending if row.available_at is not None and row.available_at <= now]
+    waiting = sum(row.available_at is None for row in pending)
     due = [job.next_run for job in jobs if job.status is JobStatus.ACTIVE and job.next_run and job.next_run <= now]
-    waiting = pending.count(None)
     return QueueFigures(
         jobs_by_status=dict(Counter(job.status.value for job in jobs)),
         ready=len(ready),
         waiting=waiting,
         retrying=len(pending) - waiting - len(ready),
-        running=running,
+        running=sum(row.status is ExecutionStatus.RUNNING for row in every),
         due_jobs=len(due),
         oldest_due=min(due, default=None),
         oldest_ready=min(ready, default=None),
+        unclaimed=_unclaimed(jobs, pending, now - UNCLAIMED_AFTER),
     )
+
+
+def _unclaimed(jobs: Iterable[ScheduledJob], pending: Iterable[JobExecution], before: datetime) -> dict[str, int]:
+    """Count what has been ready since before an instant, by what it takes to run it."""
+    capabilities = {job.id: job.definition.capability for job in jobs}
+    stale = [row for row in pending if row.available_at is not None and row.available_at < before]
+    first = nsmallest(UNCLAIMED_SAMPLE, stale, key=_dispatch_order)
+    return dict(Counter(capabilities[row.job_id] for row in first))
+
+
+def _dispatch_order(row: JobExecution) -> tuple[bool, datetime | None, datetime | None, UUID]:
+    return row.dispatched_at is not None, row.dispatched_at or row.available_at, row.available_at, row.id
 
 
 def _sample(newest_first: Iterable[JobExecution], measure: Callable[[JobExecution], int | None]) -> list[int]:

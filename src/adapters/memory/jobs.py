@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 from string import ascii_lowercase, ascii_uppercase
@@ -11,10 +11,12 @@ from uuid import UUID
 
 from ...domain.errors import Conflict, JobNotFound, VersionConflict
 from ...domain.job import JobStatus, ScheduledJob
+from ...domain.ledger import Window
 from ...domain.plan import JobChange, Plan, first_version
 from ...ports.cursors import Position, SortValue
 from ...ports.queries import JobFilter, SortBy, SortOrder
-from ...ports.stores import Changed, Decision, Page
+from ...ports.stores import Changed, Decision, LedgerStretch, Page
+from .audit import stretch
 from .database import MemoryDatabase
 from .documents import detached_execution, detached_job
 from .paging import page
@@ -83,12 +85,27 @@ class MemoryJobs:
             stopped=written.stopped,
         )
 
-    async def versions(self, tenant_id: str, job_id: UUID) -> Sequence[JobChange]:
-        """Read the recorded versions of a job."""
+    async def versions(
+        self, tenant_id: str, job_id: UUID, *, limit: int, before_version: int | None = None
+    ) -> Page[JobChange]:
+        """Read recorded versions of a job, newest first."""
         job = self._database.jobs.get(job_id)
         if job is None or job.tenant_id != tenant_id:
             raise JobNotFound(job_id)
-        return tuple(self._database.versions[job_id])
+        changes = self._database.versions[job_id]
+        lower = [change for change in reversed(changes) if before_version is None or change.version < before_version]
+        shown = lower[:limit]
+        return Page(
+            items=shown,
+            total=len(changes),
+            limit=limit,
+            offset=None,
+            next_cursor=str(shown[-1].version) if len(lower) > len(shown) else None,
+        )
+
+    async def ledger(self, tenant_id: str, job_id: UUID, *, window: Window, limit: int) -> LedgerStretch:
+        """Read a job's ledger from the beginning of a window on."""
+        return stretch(self._database, self._database.job(tenant_id, job_id), window, limit)
 
     def _refuse_taken_key(self, job: ScheduledJob) -> None:
         """Raise Conflict if another job has the key already."""

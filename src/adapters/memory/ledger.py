@@ -15,8 +15,22 @@ from ...domain.execution import ExecutionStatus, JobExecution
 from ...domain.job import JobStatus
 from ...domain.json import Json
 from ...ports.dispatcher import Dispatch
-from ...ports.ledger import Finished, Fired, Hold, Lease, LogLine, Planner, Progress, Purged, Ready, Sighting
+from ...ports.ledger import (
+    Finished,
+    Fired,
+    Hold,
+    Lapse,
+    Lease,
+    LogLine,
+    Planner,
+    Progress,
+    Purged,
+    Ready,
+    RecentLedgers,
+    Sighting,
+)
 from .attempts import attempt_of, claimed, is_claimable, is_doubtful, released
+from .audit import recent_ledgers
 from .database import MemoryDatabase
 from .documents import detached
 from .finishing import FinishBatch
@@ -64,6 +78,15 @@ class MemoryLedger:
                 attempts.append(attempt_of(taken, job))
         return attempts
 
+    async def claimed(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:
+        """Tell which executions run under a worker."""
+        rows = [row for id_ in dict.fromkeys(ids) if (row := self._executions.get(id_)) is not None]
+        return [
+            attempt_of(row, self._database.jobs[row.job_id])
+            for row in rows
+            if row.status is ExecutionStatus.RUNNING and row.worker_id == worker_id
+        ]
+
     async def renew(self, leases: Mapping[Hold, timedelta], *, worker_id: str) -> Sequence[Hold]:
         """Extend the leases of a worker."""
         now = self._database.now()
@@ -100,19 +123,28 @@ class MemoryLedger:
                 freed[job.id] = None
         return [dispatch for job_id in freed for dispatch in settle(self._database, job_id, now)]
 
-    async def expired(self, *, limit: int) -> Sequence[Lease]:
+    async def lapsed(self, *, limit: int) -> Sequence[Lapse]:
         """List leases that the clock calls expired."""
-        now = self._database.now()
-        leases = [
+        return [
+            Lapse(
+                hold=(row.id, row.attempt),
+                lease_expires_at=expires_at,
+                lock_timeout_seconds=self._database.jobs[row.job_id].definition.lock_timeout_seconds,
+            )
+            for expires_at, row in self._lapsed()[:limit]
+        ]
+
+    async def expired(self, holds: Sequence[Hold]) -> Sequence[Lease]:
+        """Tell which of these holds the clock calls expired."""
+        return [
             Lease(
                 attempt=attempt_of(row, self._database.jobs[row.job_id]),
                 status=row.status,
-                lease_expires_at=row.lease_expires_at,
+                lease_expires_at=expires_at,
             )
-            for row in self._executions.open()
-            if row.lease_expires_at is not None and is_doubtful(row, now)
+            for expires_at, row in self._lapsed()
+            if (row.id, row.attempt) in set(holds)
         ]
-        return sorted(leases, key=lambda lease: (lease.lease_expires_at, lease.attempt.execution_id))[:limit]
 
     async def ready(self, *, limit: int) -> Ready:
         """Mark work that became available as dispatched."""
@@ -132,7 +164,7 @@ class MemoryLedger:
         )
 
     async def undelivered(
-        self, *, capabilities: Collection[str], grace: timedelta, limit: int, after: Sighting | None = None
+        self, *, capabilities: Collection[str] | None, grace: timedelta, limit: int, after: Sighting | None = None
     ) -> Sequence[tuple[Dispatch, datetime]]:
         """List dispatches that nobody has claimed for too long."""
         now = self._database.now()
@@ -143,7 +175,7 @@ class MemoryLedger:
             and (row.dispatched_at + self._patience(row, grace) <= now or row.dispatched_at > now)
             and (after is None or (row.dispatched_at, row.id) > after[::-1])
             for dispatch in self._database.dispatches([row])
-            if dispatch.capability in capabilities
+            if capabilities is None or dispatch.capability in capabilities
         )
         return [(dispatch, at) for at, _, dispatch in nsmallest(limit, overdue, key=itemgetter(0, 1))]
 
@@ -174,6 +206,10 @@ class MemoryLedger:
                 progress: Json = {"percent": report.percent, "message": report.message}
                 self._executions.put(replace(row, metadata={**row.metadata, "progress": progress}))
 
+    async def recent_ledgers(self, *, since: datetime, limit: int, after: UUID | None = None) -> RecentLedgers:
+        """Read the ledgers of jobs that may have fired since."""
+        return recent_ledgers(self._database, since, limit, after)
+
     async def purge(self, *, keep: timedelta, newest: int, limit: int) -> Purged:
         """Remove what is old."""
         return purge(self._database, before=self._database.now() - keep, newest=newest, limit=limit)
@@ -183,6 +219,12 @@ class MemoryLedger:
         for job in self._database.jobs.values():
             if job.status is JobStatus.ACTIVE and job.next_run is not None:
                 yield job.next_run, job.id
+
+    def _lapsed(self) -> list[tuple[datetime, JobExecution]]:
+        now = self._database.now()
+        rows = (row for row in self._executions.open() if is_doubtful(row, now))
+        leased = [(row.lease_expires_at, row) for row in rows if row.lease_expires_at is not None]
+        return sorted(leased, key=lambda each: (each[0], each[1].id))
 
     def _pending(self) -> Iterator[JobExecution]:
         return (row for row in self._executions.open() if row.status is ExecutionStatus.PENDING)

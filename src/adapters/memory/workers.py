@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from ...domain.errors import WorkerNotFound
 from ...ports.stores import Worker
 from .database import MemoryDatabase
 
@@ -22,9 +23,23 @@ class MemoryWorkers:
         self._database = database
         self._workers = database.workers
 
-    async def beat(self, worker: Worker) -> None:
-        """Register a worker or refresh it."""
-        self._workers[worker.id] = replace(worker, heartbeat_at=self._database.now())
+    async def beat(self, worker: Worker) -> Worker:
+        """Register a worker or refresh it, and answer what it is asked to do."""
+        known = self._workers.get(worker.id)
+        stored = replace(
+            worker,
+            heartbeat_at=self._database.now(),
+            drain_requested=known is not None and known.drain_requested,
+        )
+        self._workers[worker.id] = stored
+        return stored
+
+    async def drain(self, worker_id: str, *, requested: bool) -> Worker:
+        """Ask a worker to take no more work, or to take work again."""
+        if worker_id not in self._workers:
+            raise WorkerNotFound(worker_id)
+        self._workers[worker_id] = replace(self._workers[worker_id], drain_requested=requested)
+        return self._workers[worker_id]
 
     async def list(self) -> Sequence[Worker]:
         """Read every worker, newest heartbeat first."""

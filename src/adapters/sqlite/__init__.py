@@ -14,10 +14,10 @@ from .database import Database
 from .executions import SqliteExecutions
 from .jobs import SqliteJobs
 from .ledger import SqliteLedger
-from .migrate import MigrationStatus
+from .locks import SqliteLocks
 from .workers import SqliteWorkers
 
-__all__ = ["MigrationStatus", "UnusableDatabase", "migrate", "open_sqlite"]
+__all__ = ["UnusableDatabase", "migrate", "open_sqlite"]
 
 
 @asynccontextmanager
@@ -37,6 +37,7 @@ async def open_sqlite(path: Path, clock: Clock, *, busy_timeout: float = 5.0) ->
             executions=SqliteExecutions(database),
             ledger=SqliteLedger(database),
             workers=SqliteWorkers(database),
+            locks=SqliteLocks(database),
         )
     finally:
         await database.close()

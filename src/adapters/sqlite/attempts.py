@@ -13,7 +13,7 @@ from ...domain.attempt import Attempt
 from ...domain.execution import ExecutionStatus
 from ...domain.job import JobDefinition
 from ...ports.dispatcher import Dispatch
-from ...ports.ledger import Hold, Lease
+from ...ports.ledger import Hold, Lapse, Lease
 from .accounts import load, settle
 from .execution_rows import attempt_of
 from .instants import from_micros
@@ -32,6 +32,16 @@ def claim(transaction: Transaction, ids: Sequence[UUID], worker_id: str) -> Sequ
     taken = array(transaction.column(_LEDGER["claimable"], ids=array(dict.fromkeys(ids))))
     transaction.run(_LEDGER["claim"], ids=taken, now=now, worker_id=worker_id, lock_timeout_seconds=_LOCK_TIMEOUT)
     return [attempt_of(row) for row in transaction.rows(_LEDGER["attempts"], ids=taken)]
+
+
+def claimed(transaction: Transaction, ids: Sequence[UUID], worker_id: str) -> Sequence[Attempt]:
+    """Tell which executions run under a worker."""
+    rows = transaction.rows(_LEDGER["attempts"], ids=array(dict.fromkeys(ids)))
+    return [
+        attempt_of(row)
+        for row in rows
+        if row["status"] == ExecutionStatus.RUNNING.value and row["worker_id"] == worker_id
+    ]
 
 
 def renew(transaction: Transaction, leases: Mapping[Hold, timedelta], worker_id: str) -> Sequence[Hold]:
@@ -64,9 +74,24 @@ def release(transaction: Transaction, holds: Sequence[Hold]) -> Sequence[Dispatc
     return settle(transaction, accounts)
 
 
-def expired(transaction: Transaction, limit: int) -> Sequence[Lease]:
+def lapsed(transaction: Transaction, limit: int) -> Sequence[Lapse]:
     """List leases that the clock calls expired."""
-    ids = transaction.column(_LEDGER["expired"], now=transaction.now_micros, limit=limit)
+    rows = transaction.rows(
+        _LEDGER["lapsed"], now=transaction.now_micros, limit=limit, lock_timeout_seconds=_LOCK_TIMEOUT
+    )
+    return [
+        Lapse(
+            hold=(UUID(row["id"]), row["attempt"]),
+            lease_expires_at=from_micros(row["lease_expires_at"]),
+            lock_timeout_seconds=row["lock_timeout_seconds"],
+        )
+        for row in rows
+    ]
+
+
+def expired(transaction: Transaction, holds: Sequence[Hold]) -> Sequence[Lease]:
+    """Tell which holds the clock calls expired."""
+    ids = transaction.column(_LEDGER["expired"], holds=_holds(holds), now=transaction.now_micros)
     return [
         Lease(
             attempt=attempt_of(row),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from ...ports.stores import ExecutionFigures, FailureFigures, QueueFigures
-from .instants import from_micros
+from ...ports.stores import UNCLAIMED_AFTER, UNCLAIMED_SAMPLE, ExecutionFigures, FailureFigures, QueueFigures
+from .instants import from_micros, span_micros
 from .statements import statements
 from .transaction import Parameters, Transaction
 
@@ -51,6 +51,9 @@ def queue_figures(transaction: Transaction, tenant_id: str | None) -> QueueFigur
     by_status = transaction.rows(_FIGURES["jobs_by_status"], tenant_id=tenant_id)
     [due] = transaction.rows(_FIGURES["due"], tenant_id=tenant_id, now=now)
     [queue] = transaction.rows(_FIGURES["queue"], tenant_id=tenant_id, now=now)
+    unclaimed = transaction.rows(
+        _FIGURES["unclaimed"], tenant_id=tenant_id, before=now - span_micros(UNCLAIMED_AFTER), sample=UNCLAIMED_SAMPLE
+    )
     return QueueFigures(
         jobs_by_status={row["status"]: row["total"] for row in by_status},
         ready=queue["ready"],
@@ -60,4 +63,5 @@ def queue_figures(transaction: Transaction, tenant_id: str | None) -> QueueFigur
         due_jobs=due["total"],
         oldest_due=from_micros(due["oldest"]),
         oldest_ready=from_micros(queue["oldest_ready"]),
+        unclaimed={row["capability"]: row["total"] for row in unclaimed},
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -12,12 +11,14 @@ from ...domain.accounts import Accounts
 from ...domain.errors import Conflict, JobNotFound, VersionConflict
 from ...domain.job import JobStatus, ScheduledJob
 from ...domain.json import clean_text
+from ...domain.ledger import Window
 from ...domain.plan import JobChange, first_version
 from ...domain.stored import UnreadableDefinition
 from ...domain.unreadable import decided
 from ...ports.cursors import Position, SortValue, read_cursor, write_cursor
 from ...ports.queries import JobFilter, SortBy, SortOrder
-from ...ports.stores import Changed, Decision, Page
+from ...ports.stores import Changed, Decision, LedgerStretch, Page
+from . import audit
 from .accounts import load, read_jobs
 from .database import Database
 from .execution_rows import execution_of
@@ -100,14 +101,28 @@ class SqliteJobs:
 
         return await self._database.write(work)
 
-    async def versions(self, tenant_id: str, job_id: UUID) -> Sequence[JobChange]:
-        """Read the recorded versions of a job."""
+    async def versions(
+        self, tenant_id: str, job_id: UUID, *, limit: int, before_version: int | None = None
+    ) -> Page[JobChange]:
+        """Read recorded versions of a job, newest first."""
+        below = LARGEST if before_version is None else max(min(before_version, LARGEST), -LARGEST)
 
-        def work(transaction: Transaction) -> Sequence[JobChange]:
-            rows = transaction.rows(_JOBS["versions"], job_id=str(job_id), tenant_id=tenant_id)
-            if not rows:
+        def work(transaction: Transaction) -> Page[JobChange]:
+            [total] = transaction.column(_JOBS["count_versions"], job_id=str(job_id), tenant_id=tenant_id)
+            if not total:
                 raise JobNotFound(job_id)
-            return [change_of(row) for row in rows]
+            rows = transaction.rows(_JOBS["versions"], job_id=str(job_id), below=below, limit=limit + 1)
+            shown = [change_of(row) for row in rows[:limit]]
+            next_cursor = str(shown[-1].version) if len(rows) > len(shown) else None
+            return Page(items=shown, total=total, limit=limit, offset=None, next_cursor=next_cursor)
+
+        return await self._database.read(work)
+
+    async def ledger(self, tenant_id: str, job_id: UUID, *, window: Window, limit: int) -> LedgerStretch:
+        """Read a job's ledger from the beginning of a window on."""
+
+        def work(transaction: Transaction) -> LedgerStretch:
+            return audit.stretch(transaction, _existing(transaction, tenant_id, job_id), window, limit)
 
         return await self._database.read(work)
 

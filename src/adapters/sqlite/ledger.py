@@ -11,8 +11,21 @@ from uuid import UUID
 from ...domain.attempt import Attempt, Finish
 from ...domain.json import encoded
 from ...ports.dispatcher import Dispatch
-from ...ports.ledger import Finished, Fired, Hold, Lease, LogLine, Planner, Progress, Purged, Ready, Sighting
-from . import attempts, finishing, firing, recovery
+from ...ports.ledger import (
+    Finished,
+    Fired,
+    Hold,
+    Lapse,
+    Lease,
+    LogLine,
+    Planner,
+    Progress,
+    Purged,
+    Ready,
+    RecentLedgers,
+    Sighting,
+)
+from . import attempts, audit, finishing, firing, recovery
 from .database import Database
 from .log_rows import log_line_row
 from .statements import statements
@@ -35,6 +48,10 @@ class SqliteLedger:
         """Take pending, available executions for one worker."""
         return await self._database.write(lambda transaction: attempts.claim(transaction, ids, worker_id))
 
+    async def claimed(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:
+        """Tell which executions run under a worker."""
+        return await self._database.watch(lambda transaction: attempts.claimed(transaction, ids, worker_id))
+
     async def renew(self, leases: Mapping[Hold, timedelta], *, worker_id: str) -> Sequence[Hold]:
         """Extend the leases of a worker."""
         return await self._database.write(lambda transaction: attempts.renew(transaction, leases, worker_id))
@@ -51,16 +68,20 @@ class SqliteLedger:
         """Free the slots of ended executions."""
         return await self._database.write(lambda transaction: attempts.release(transaction, holds))
 
-    async def expired(self, *, limit: int) -> Sequence[Lease]:
+    async def lapsed(self, *, limit: int) -> Sequence[Lapse]:
         """List leases that the clock calls expired."""
-        return await self._database.watch(lambda transaction: attempts.expired(transaction, limit))
+        return await self._database.watch(lambda transaction: attempts.lapsed(transaction, limit))
+
+    async def expired(self, holds: Sequence[Hold]) -> Sequence[Lease]:
+        """Tell which of these holds the clock calls expired."""
+        return await self._database.watch(lambda transaction: attempts.expired(transaction, holds))
 
     async def ready(self, *, limit: int) -> Ready:
         """Mark work that became available as dispatched."""
         return await self._database.write(lambda transaction: recovery.ready(transaction, limit))
 
     async def undelivered(
-        self, *, capabilities: Collection[str], grace: timedelta, limit: int, after: Sighting | None = None
+        self, *, capabilities: Collection[str] | None, grace: timedelta, limit: int, after: Sighting | None = None
     ) -> Sequence[tuple[Dispatch, datetime]]:
         """List dispatches that nobody has claimed for too long."""
         work = partial(recovery.undelivered, capabilities=capabilities, grace=grace, limit=limit, after=after)
@@ -79,6 +100,12 @@ class SqliteLedger:
         """Show progress."""
         rows = [_progress_row(report) for report in reports]
         await self._database.write(lambda transaction: transaction.run_many(_LEDGER["report"], rows))
+
+    async def recent_ledgers(self, *, since: datetime, limit: int, after: UUID | None = None) -> RecentLedgers:
+        """Read the ledgers of jobs that may have fired since, which keeps nobody from writing."""
+        return await self._database.search(
+            lambda transaction: audit.recent_ledgers(transaction, since, limit, after),
+        )
 
     async def purge(self, *, keep: timedelta, newest: int, limit: int) -> Purged:
         """Remove what is old; looking for it, which may take long, keeps nobody from writing."""

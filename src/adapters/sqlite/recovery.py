@@ -32,12 +32,17 @@ def ready(transaction: Transaction, limit: int) -> Ready:
 
 
 def undelivered(
-    transaction: Transaction, *, capabilities: Collection[str], grace: timedelta, limit: int, after: Sighting | None
+    transaction: Transaction,
+    *,
+    capabilities: Collection[str] | None,
+    grace: timedelta,
+    limit: int,
+    after: Sighting | None,
 ) -> Sequence[tuple[Dispatch, datetime]]:
     """List dispatches that nobody has claimed for too long."""
     ids = transaction.column(
         _LEDGER["undelivered"],
-        capabilities=array(capabilities),
+        capabilities=None if capabilities is None else array(capabilities),
         now=transaction.now_micros,
         grace=span_micros(grace),
         limit=limit,

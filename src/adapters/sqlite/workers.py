@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from ...domain.errors import WorkerNotFound
 from ...ports.stores import Worker
 from .database import Database
 from .instants import from_micros, span_micros, to_micros
@@ -24,13 +25,26 @@ class SqliteWorkers:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def beat(self, worker: Worker) -> None:
-        """Register a worker or refresh it."""
+    async def beat(self, worker: Worker) -> Worker:
+        """Register a worker or refresh it, and answer what it is asked to do."""
 
-        def work(transaction: Transaction) -> None:
-            transaction.run(_WORKERS["beat"], **worker_row(replace(worker, heartbeat_at=transaction.now)))
+        def work(transaction: Transaction) -> Worker:
+            stored = replace(worker, heartbeat_at=transaction.now)
+            [requested] = transaction.column(_WORKERS["beat"], **worker_row(stored))
+            return replace(stored, drain_requested=bool(requested))
 
-        await self._database.write(work)
+        return await self._database.write(work)
+
+    async def drain(self, worker_id: str, *, requested: bool) -> Worker:
+        """Ask a worker to take no more work, or to take work again."""
+
+        def work(transaction: Transaction) -> Worker:
+            row = transaction.row(_WORKERS["drain"], id=worker_id, requested=requested)
+            if row is None:
+                raise WorkerNotFound(worker_id)
+            return _worker(row)
+
+        return await self._database.write(work)
 
     async def list(self) -> Sequence[Worker]:
         """Read every worker, newest heartbeat first."""
@@ -72,4 +86,4 @@ def worker_row(worker: Worker) -> Parameters:
 def _worker(row: Row) -> Worker:
     documents = {name: tuple(json.loads(row[name])) for name in ("roles", "capabilities")}
     instants = {name: from_micros(row[name]) for name in ("started_at", "heartbeat_at")}
-    return Worker(**{**row, **documents, **instants})
+    return Worker(**{**row, **documents, **instants, "drain_requested": bool(row["drain_requested"])})

@@ -25,7 +25,11 @@ from .model import Output
 
 
 class WorkerOut(Output):
-    """A node that runs loops, as its last heartbeat told."""
+    """
+    A node that runs loops, as its last heartbeat told: live, draining, drained, stopped, or dead.
+
+    `drain_requested` is what it was asked to do, which it follows at its next heartbeat.
+    """
 
     id: str
     name: str
@@ -37,6 +41,7 @@ class WorkerOut(Output):
     status: str
     started_at: ShownInstant
     heartbeat_at: ShownInstant
+    drain_requested: bool
 
     @classmethod
     def of(cls, worker: Worker) -> WorkerOut:
@@ -122,7 +127,11 @@ class PerformanceOut(DurationsOut):
 
 
 class QueueOut(Output):
-    """What waits now; ages in seconds."""
+    """
+    What waits now; ages in seconds.
+
+    `unclaimed` counts, by what it takes to run them, executions that nobody has taken for more than a minute.
+    """
 
     ready: int
     waiting: int
@@ -131,6 +140,7 @@ class QueueOut(Output):
     due_jobs: int
     oldest_due_seconds: float
     oldest_ready_seconds: float
+    unclaimed: dict[str, int]
 
 
 class SystemOut(Output):

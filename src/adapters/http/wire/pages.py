@@ -9,6 +9,7 @@ from ....ports.stores import Page
 from .executions import ExecutionOut, LogLineOut
 from .fleet import WorkerOut
 from .jobs import JobOut
+from .ledger import JobChangeOut
 from .model import Output
 
 Shown = TypeVar("Shown", bound=Output)
@@ -38,11 +39,15 @@ class LogPage(PageOut[LogLineOut]):
     """Part of a log; `offset` is how many lines lie before it."""
 
 
+class ChangePage(PageOut[JobChangeOut]):
+    """Part of a job's recorded versions, newest first."""
+
+
 class WorkerPage(PageOut[WorkerOut]):
     """All workers."""
 
 
-AnyPage = TypeVar("AnyPage", JobPage, ExecutionPage, LogPage)
+AnyPage = TypeVar("AnyPage", JobPage, ExecutionPage, LogPage, ChangePage)
 
 
 def page_of(model: type[AnyPage], page: Page[Value], show: Callable[[Value], Output]) -> AnyPage:

@@ -27,6 +27,7 @@ class Problem(Output):
     errors: tuple[FieldErrorOut, ...] | None = Field(default=None, description="Each field at fault, with a 422.")
     job_id: str | None = None
     execution_id: str | None = None
+    worker_id: str | None = None
     existing_id: UUID | None = Field(default=None, description="With CONFLICT: what is in the way.")
     subject: str | None = Field(default=None, description="With INVALID_TRANSITION: job or execution.")
     current: str | None = Field(default=None, description="With INVALID_TRANSITION: its status.")

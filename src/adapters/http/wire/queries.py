@@ -108,6 +108,20 @@ class LogQuery(Input):
     limit: Annotated[int, Field(ge=LOG_BOUNDS[0], le=LOG_BOUNDS[1]), _NUMERIC] = 250
 
 
+class ChangeQuery(Input):
+    """Which recorded versions."""
+
+    limit: Limit = 50
+    cursor: Cursor | None = Field(default=None, description="The next_cursor of the page before.")
+
+
+class LedgerQuery(Input):
+    """Which nominal times: later than `from`, and not later than `to`."""
+
+    since: When | None = Field(default=None, alias="from", description="By default 24 hours before `to`.")
+    until: When | None = Field(default=None, alias="to", description="By default now.")
+
+
 class PreviewQuery(Input):
     """How many fires, later than when."""
 

@@ -113,6 +113,25 @@ WHERE
     status = 'active' AND next_run IS NOT NULL AND next_run <= :now
     AND (:tenant_id IS NULL OR tenant_id = :tenant_id);
 
+-- name: unclaimed
+-- What nobody has taken for too long, by what it takes to run it: nobody dispatches again what nobody can run, so that
+-- comes to the front of the index, and looking only there costs no more for a large backlog. Worded as the domain does.
+WITH stale AS (
+    SELECT job_id FROM executions
+    WHERE status = 'pending' AND available_at < :before AND (:tenant_id IS NULL OR tenant_id = :tenant_id)
+    ORDER BY dispatched_at, available_at, id
+    LIMIT :sample
+)
+
+SELECT
+    CASE json_extract(j.definition, '$.handler_type')
+        WHEN 'function' THEN 'function/' || j.handler_name ELSE json_extract(j.definition, '$.handler_type')
+    END AS capability,
+    sum(s.total) AS total
+FROM (SELECT job_id, count(*) AS total FROM stale GROUP BY job_id) AS s
+CROSS JOIN jobs AS j ON j.id = s.job_id
+GROUP BY capability;
+
 -- name: queue
 -- What pending and running executions wait for, each read by the index that holds only those.
 SELECT

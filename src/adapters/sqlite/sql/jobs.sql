@@ -77,12 +77,17 @@ SET
     scheduled_count = :scheduled_count, slots_taken = :slots_taken, waiting = :waiting, live = :live
 WHERE job_id = :job_id;
 
--- name: versions
+-- name: count_versions
 -- Also those of a deleted job, since its ledger outlives it.
+SELECT count(*) AS total FROM job_versions AS v WHERE v.job_id = :job_id AND v.tenant_id = :tenant_id;
+
+-- name: versions
+-- The newest first, by the key of the table read backwards.
 SELECT v.job_id, v.tenant_id, v.version, v.changed_at, v.changed_by, v.reason, v.before, v.after
 FROM job_versions AS v
-WHERE v.job_id = :job_id AND v.tenant_id = :tenant_id
-ORDER BY v.version;
+WHERE v.job_id = :job_id AND v.version < :below
+ORDER BY v.version DESC
+LIMIT :limit;
 
 -- name: matching_jobs
 -- One row with the total and the ids of a page, so that sorting carries no documents; a null condition asks for

@@ -22,7 +22,7 @@ WHERE id IN (SELECT value FROM json_each(:ids)) AND status = 'pending';
 SELECT
     e.id, e.job_id, e.tenant_id, e.status, e.payload, e.attempt, e.failures, e.max_retries, e.scheduled_at,
     e.created_at, e.started_at, e.lease_expires_at, e.idempotency_key, e.correlation_id, e.trace_id, e.span_id,
-    e.parent_span_id, j.definition
+    e.parent_span_id, e.worker_id, j.definition
 FROM json_each(:ids) AS wanted
 CROSS JOIN executions AS e ON e.id = wanted.value
 CROSS JOIN jobs AS j ON j.id = e.job_id
@@ -91,13 +91,26 @@ WHERE
 -- Their handlers are gone.
 UPDATE executions SET holds_slot = 0, lease_expires_at = NULL WHERE id IN (SELECT value FROM json_each(:ids));
 
--- name: expired
+-- name: lapsed
 -- Oldest first; whether the node is dead is for the sweeper to say. What started in the future did so before
 -- the clock was set back, so that its lease looks longer than it is.
-SELECT id FROM executions
-WHERE lease_expires_at IS NOT NULL AND (lease_expires_at <= :now OR started_at > :now)
-ORDER BY lease_expires_at, id
+SELECT
+    e.id, e.attempt, e.lease_expires_at, ifnull(j.lock_timeout_seconds, :lock_timeout_seconds) AS lock_timeout_seconds
+FROM executions AS e
+CROSS JOIN jobs AS j ON j.id = e.job_id
+WHERE e.lease_expires_at IS NOT NULL AND (e.lease_expires_at <= :now OR e.started_at > :now)
+ORDER BY e.lease_expires_at, e.id
 LIMIT :limit;
+
+-- name: expired
+-- Which of the leases that were seen so still are.
+SELECT e.id
+FROM json_each(:holds) AS hold
+CROSS JOIN executions AS e ON e.id = json_extract(hold.value, '$[0]')
+WHERE
+    e.attempt = json_extract(hold.value, '$[1]') AND e.lease_expires_at IS NOT NULL
+    AND (e.lease_expires_at <= :now OR e.started_at > :now)
+ORDER BY e.lease_expires_at, e.id;
 
 -- name: ready
 -- Retries whose delay has passed, and work handed back for later.
@@ -125,9 +138,12 @@ WHERE
     e.status = 'pending' AND e.available_at IS NOT NULL AND e.dispatched_at IS NOT NULL
     AND (e.dispatched_at + (:grace << min(e.redispatches, 6)) <= :now OR e.dispatched_at > :now)
     AND (e.dispatched_at, e.id) > (:after_at, :after_id)
-    AND CASE json_extract(j.definition, '$.handler_type')
-        WHEN 'function' THEN 'function/' || j.handler_name ELSE json_extract(j.definition, '$.handler_type')
-    END IN (SELECT value FROM json_each(:capabilities))
+    AND (
+        :capabilities IS NULL
+        OR CASE json_extract(j.definition, '$.handler_type')
+            WHEN 'function' THEN 'function/' || j.handler_name ELSE json_extract(j.definition, '$.handler_type')
+        END IN (SELECT value FROM json_each(:capabilities))
+    )
 ORDER BY e.dispatched_at, e.id
 LIMIT :limit;
 

@@ -1,5 +1,6 @@
 -- name: beat
--- One that was taken for dead is back: what was its to run is fenced by leases and attempts, not by this.
+-- One that was taken for dead is back: what was its to run is fenced by leases and attempts, not by this. What it is
+-- asked to do is not its to say, but comes back with each beat.
 INSERT INTO workers (
     id, name, roles, capabilities, version, capacity, running, status, started_at, heartbeat_at
 )
@@ -10,11 +11,21 @@ ON CONFLICT (id) DO UPDATE
 SET
     name = excluded.name, roles = excluded.roles, capabilities = excluded.capabilities, version = excluded.version,
     capacity = excluded.capacity, running = excluded.running, status = excluded.status,
-    started_at = excluded.started_at, heartbeat_at = excluded.heartbeat_at;
+    started_at = excluded.started_at, heartbeat_at = excluded.heartbeat_at
+RETURNING drain_requested;
+
+-- name: drain
+-- Only the wish: the worker says at its next beat how far it has come.
+UPDATE workers
+SET drain_requested = :requested
+WHERE id = :id
+RETURNING
+    id, name, roles, capabilities, version, capacity, running, status, started_at, heartbeat_at, drain_requested;
 
 -- name: workers
 -- Newest heartbeat first.
-SELECT id, name, roles, capabilities, version, capacity, running, status, started_at, heartbeat_at
+SELECT
+    id, name, roles, capabilities, version, capacity, running, status, started_at, heartbeat_at, drain_requested
 FROM workers
 ORDER BY heartbeat_at DESC, id;
 

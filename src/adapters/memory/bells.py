@@ -1,0 +1,24 @@
+"""Bells of a fleet of one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+
+
+class LocalBells:
+    """Rings for the listeners of this process: there is nobody else."""
+
+    listening = True
+
+    def __init__(self) -> None:
+        self._callbacks: defaultdict[str, list[Callable[[], None]]] = defaultdict(list)
+
+    def ring(self, name: str) -> None:
+        """Wake the listeners."""
+        for callback in self._callbacks[name]:
+            callback()
+
+    def listen(self, name: str, callback: Callable[[], None]) -> None:
+        """Call back at each ring."""
+        self._callbacks[name].append(callback)

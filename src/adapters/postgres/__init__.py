@@ -1,0 +1,70 @@
+"""All stores over one PostgreSQL database, for any number of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from ...ports.clock import Clock
+from ...ports.schema import MigrationStatus
+from ...ports.storage import Storage
+from . import migrate
+from .bells import PostgresBells
+from .connection import Access
+from .database import Database
+from .dispatcher import PostgresDispatcher
+from .executions import PostgresExecutions
+from .jobs import PostgresJobs
+from .ledger import PostgresLedger
+from .locks import PostgresLocks
+from .migrate import UnusableSchema
+from .workers import PostgresWorkers
+
+__all__ = [
+    "Access",
+    "Database",
+    "MigrationStatus",
+    "PostgresBells",
+    "PostgresDispatcher",
+    "UnusableSchema",
+    "migrate",
+    "open_database",
+    "open_postgres",
+    "postgres_storage",
+]
+
+
+@asynccontextmanager
+async def open_database(access: Access, clock: Clock | None = None) -> AsyncIterator[Database]:
+    """
+    Open the database, brought to this version's schema if need be; `clock` stands in for the server's, for tests.
+
+    Raises:
+        StoreUnavailable: the server is out of reach, or refuses who asks.
+        UnusableSchema: the database has a schema that this version cannot use.
+    """
+    await migrate.up(access)
+    database = Database(access, clock)
+    await database.open()
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+def postgres_storage(database: Database) -> Storage:
+    """Give the faces of an open database."""
+    return Storage(
+        jobs=PostgresJobs(database),
+        executions=PostgresExecutions(database),
+        ledger=PostgresLedger(database),
+        workers=PostgresWorkers(database),
+        locks=PostgresLocks(database),
+    )
+
+
+@asynccontextmanager
+async def open_postgres(access: Access, clock: Clock | None = None) -> AsyncIterator[Storage]:
+    """Open a database and give its faces; arguments and errors as for `open_database`."""
+    async with open_database(access, clock) as database:
+        yield postgres_storage(database)

@@ -1,0 +1,130 @@
+"""
+The jobs that one transaction moves, as they are locked, read and written.
+
+Locks are taken in one order, whatever a transaction does: jobs, then counters, then executions, each by id. A timer
+waits for no job, and a claim for no execution. So no two transactions can wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
+from uuid import UUID
+
+from ...domain.accounts import Accounts
+from ...domain.job import JobType, ScheduledJob
+from ...domain.stored import own_definition, shared_definition
+from ...ports.dispatcher import Dispatch
+from .execution_rows import dispatch_of
+from .job_rows import change_row, counters_row, job_of, state_row
+from .statements import statements
+from .transaction import Row, Transaction
+
+_JOBS: Final = statements("jobs")
+_EXECUTIONS: Final = statements("executions")
+_LEDGER: Final = statements("ledger")
+
+
+class UnlockedJobs(Exception):
+    """Jobs whose own rows may change with this transaction, which has not locked them."""
+
+    def __init__(self, job_ids: Collection[UUID]) -> None:
+        super().__init__(job_ids)
+        self.job_ids = job_ids
+
+
+async def read_jobs(transaction: Transaction, ids: Sequence[UUID]) -> list[ScheduledJob]:
+    """Read jobs, for whoever asked, in the order of the ids; deleted ones too."""
+    rows = await transaction.rows(_JOBS["jobs_by_ids"], ids=ids)
+    return [job_of(row, row, own_definition(row["definition"])) for row in rows]
+
+
+async def read_dispatches(transaction: Transaction, ids: Sequence[UUID]) -> list[Dispatch]:
+    """Word what an executor needs in order to claim these, in their order."""
+    return [dispatch_of(row) for row in await transaction.rows(_EXECUTIONS["dispatches"], ids=ids)] if ids else []
+
+
+async def lock_jobs(transaction: Transaction, job_ids: Collection[UUID]) -> None:
+    """Lock the rows of jobs, as the first thing that a transaction locks."""
+    if job_ids:
+        await transaction.run(_JOBS["lock_jobs"], ids=list(job_ids))
+
+
+async def load(transaction: Transaction, accounts: Accounts, rows: Sequence[Row]) -> Sequence[ScheduledJob]:
+    """Lock the counters of jobs whose own locked rows these are, and enter them in the order of the rows."""
+    counters = await _locked_counters(transaction, [row["id"] for row in rows])
+    jobs = [job_of(row, counters[row["id"]], shared_definition(row["definition"])) for row in rows]
+    accounts.enter(jobs)
+    return jobs
+
+
+async def load_of_executions(
+    transaction: Transaction, accounts: Accounts, execution_ids: Sequence[UUID], *, locked: Collection[UUID]
+) -> None:
+    """
+    Lock the counters of jobs whose executions these are, and the rows of those that may end with them; enter them.
+
+    Raises:
+        UnlockedJobs: as for `load_for_ends`; `locked` is what an earlier try was told by it.
+    """
+    if not execution_ids:
+        return
+    rows = await transaction.rows(_LEDGER["jobs_of_executions"], ids=execution_ids)
+    at_stake = {row["id"] for row in rows if _is_at_stake(row)}.union(locked)
+    await lock_jobs(transaction, at_stake)
+    await load_for_ends(transaction, accounts, [row["id"] for row in rows], locked=at_stake)
+
+
+async def load_for_ends(
+    transaction: Transaction, accounts: Accounts, job_ids: Iterable[UUID], *, locked: Collection[UUID]
+) -> None:
+    """
+    Lock the counters of jobs whose executions end, and enter them.
+
+    Raises:
+        UnlockedJobs: the own rows of some may change with that, and are not in `locked`.
+    """
+    ids = list(set(job_ids))
+    if not ids:
+        return
+    counters = await _locked_counters(transaction, ids)
+    # Read after the locks on the counters: nobody plans for these jobs any more, so what they say is final for now.
+    rows = await transaction.rows(_JOBS["jobs"], ids=ids)
+    if unlocked := {row["id"] for row in rows if _is_at_stake(row)} - set(locked):
+        raise UnlockedJobs(unlocked)
+    accounts.enter(job_of(row, counters[row["id"]], shared_definition(row["definition"])) for row in rows)
+
+
+async def settle(transaction: Transaction, accounts: Accounts) -> list[Dispatch]:
+    """Admit waiting work where there are slots, end the jobs that are over, and write what moved: the last step."""
+    dispatches = await _admit(transaction, accounts)
+    accounts.conclude()
+    await transaction.run_for(_JOBS["save_states"], [state_row(job) for job in accounts.states])
+    await transaction.run_for(_JOBS["save_counters"], [counters_row(job) for job in accounts.counters])
+    await transaction.run_for(_JOBS["insert_versions"], [change_row(change) for change in accounts.changes])
+    return dispatches
+
+
+def _is_at_stake(row: Row) -> bool:
+    """Tell whether the end of an execution may end its job, or be taken down as the outcome of one that runs once."""
+    return bool(row["exhausted"]) or row["type"] == JobType.ONE_TIME.value
+
+
+async def _locked_counters(transaction: Transaction, job_ids: Sequence[UUID]) -> Mapping[UUID, Row]:
+    rows = await transaction.rows(_JOBS["lock_counters"], ids=job_ids) if job_ids else []
+    return {row["job_id"]: row for row in rows}
+
+
+async def _admit(transaction: Transaction, accounts: Accounts) -> list[Dispatch]:
+    vacancies = accounts.vacancies
+    if not vacancies:
+        return []
+    rows = await transaction.rows(
+        _EXECUTIONS["oldest_waiting"], job_ids=list(vacancies), slots=list(vacancies.values())
+    )
+    ids = [row["id"] for row in rows]
+    await transaction.run(_EXECUTIONS["admit_executions"], ids=ids, now=transaction.now)
+    for job_id, admitted in Counter(row["job_id"] for row in rows).items():
+        accounts.admit(job_id, admitted)
+    return await read_dispatches(transaction, ids)

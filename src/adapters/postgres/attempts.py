@@ -1,0 +1,119 @@
+"""Claims and leases: who runs what, until when."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from ...domain.accounts import Accounts
+from ...domain.attempt import Attempt
+from ...domain.execution import ExecutionStatus
+from ...domain.job import JobDefinition
+from ...ports.dispatcher import Dispatch
+from ...ports.ledger import Hold, Lapse, Lease
+from .accounts import load_of_executions, settle
+from .database import Database
+from .execution_rows import attempt_of
+from .statements import statements
+from .transaction import Transaction
+
+_LEDGER: Final = statements("ledger")
+_LOCK_TIMEOUT: Final = next(field.default for field in fields(JobDefinition) if field.name == "lock_timeout_seconds")
+"""What a lease lasts where the job's own word for it cannot be read."""
+
+
+async def claim(database: Database, ids: Sequence[UUID], worker_id: str) -> Sequence[Attempt]:
+    """Take pending, available executions for one worker, in one round trip."""
+    if not ids:
+        return []
+    rows = await database.rows(
+        _LEDGER["claim"], ids=ids, now=database.now, worker_id=worker_id, lock_timeout_seconds=_LOCK_TIMEOUT
+    )
+    taken = {row["id"]: row for row in rows}
+    return [attempt_of(taken[each]) for each in dict.fromkeys(ids) if each in taken]
+
+
+async def claimed(database: Database, ids: Sequence[UUID], worker_id: str) -> Sequence[Attempt]:
+    """Tell which executions run under a worker."""
+    rows = await database.rows(_LEDGER["claimed"], ids=ids, worker_id=worker_id)
+    taken = {row["id"]: row for row in rows}
+    return [attempt_of(taken[each]) for each in dict.fromkeys(ids) if each in taken]
+
+
+async def renew(database: Database, leases: Mapping[Hold, timedelta], worker_id: str) -> Sequence[Hold]:
+    """Extend the leases of a worker, in one round trip."""
+    if not leases:
+        return []
+    renewed = await database.rows(
+        _LEDGER["renew"],
+        ids=[execution_id for execution_id, _ in leases],
+        attempts=[attempt for _, attempt in leases],
+        leases=list(leases.values()),
+        now=database.now,
+        worker_id=worker_id,
+    )
+    running = {(row["id"], row["attempt"]) for row in renewed if row["status"] == ExecutionStatus.RUNNING.value}
+    return [hold for hold in leases if hold not in running]
+
+
+async def stopped(database: Database, holds: Sequence[Hold]) -> Sequence[Hold]:
+    """Tell which attempts no longer run."""
+    if not holds:
+        return []
+    rows = await database.rows(_LEDGER["still_running"], ids=[execution_id for execution_id, _ in holds])
+    running = {(row["id"], row["attempt"]) for row in rows}
+    return [hold for hold in holds if hold not in running]
+
+
+async def release(transaction: Transaction, holds: Sequence[Hold], *, locked: Collection[UUID]) -> Sequence[Dispatch]:
+    """
+    Free the slots of ended executions.
+
+    Raises:
+        UnlockedJobs: as for `load_of_executions`.
+    """
+    ids = [execution_id for execution_id, _ in holds]
+    accounts = Accounts(transaction.now)
+    await load_of_executions(transaction, accounts, ids, locked=locked)
+    rows = [
+        row
+        for row in await transaction.rows(_LEDGER["lock_unreleased"], ids=ids)
+        if (row["id"], row["attempt"]) in set(holds)
+    ]
+    for row in rows:
+        accounts.release(row["job_id"], row["holds_slot"])
+    await transaction.run(_LEDGER["release"], ids=[row["id"] for row in rows])
+    return await settle(transaction, accounts)
+
+
+async def lapsed(database: Database, limit: int) -> Sequence[Lapse]:
+    """List leases that the clock calls expired."""
+    rows = await database.rows(_LEDGER["lapsed"], now=database.now, limit=limit, lock_timeout_seconds=_LOCK_TIMEOUT)
+    return [
+        Lapse(
+            hold=(row["id"], row["attempt"]),
+            lease_expires_at=row["lease_expires_at"],
+            lock_timeout_seconds=row["lock_timeout_seconds"],
+        )
+        for row in rows
+    ]
+
+
+async def expired(database: Database, holds: Sequence[Hold]) -> Sequence[Lease]:
+    """Tell which holds the clock calls expired."""
+    if not holds:
+        return []
+    rows = await database.rows(_LEDGER["expired"], ids=[execution_id for execution_id, _ in holds], now=database.now)
+    wanted = set(holds)
+    return [
+        Lease(
+            attempt=attempt_of(row),
+            status=ExecutionStatus(row["status"]),
+            lease_expires_at=row["lease_expires_at"],
+        )
+        for row in rows
+        if (row["id"], row["attempt"]) in wanted
+    ]

@@ -1,0 +1,187 @@
+"""How attempts end: a batch of finishes in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, TypeAlias
+from uuid import UUID
+
+import asyncpg
+
+from ...domain.accounts import Accounts
+from ...domain.attempt import Finish, refuse
+from ...domain.errors import InvalidInput
+from ...domain.execution import Origin
+from ...ports.ledger import Finished, Hold
+from .accounts import load_of_executions, read_dispatches, settle
+from .execution_rows import document_text, with_past_attempt
+from .statements import statements
+from .transaction import Parameters, Row, Transaction
+
+_LEDGER: Final = statements("ledger")
+
+REFUSALS: Final = (
+    InvalidInput,
+    ValueError,
+    TypeError,
+    OverflowError,
+    RecursionError,
+    asyncpg.DataError,
+    asyncpg.IntegrityConstraintViolationError,
+    asyncpg.ProgramLimitExceededError,
+)
+"""What says that a value cannot be kept: JSON, the driver, which words it as a ValueError, or the server; in our words
+once the transaction is over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A finish that still holds its row; `is_refused` once its own content was given up."""
+
+    finish: Finish
+    before: Row
+    is_refused: bool = False
+
+    @property
+    def hold(self) -> Hold:
+        """What the finish is for."""
+        return self.finish.execution_id, self.finish.attempt
+
+
+Writer: TypeAlias = Callable[[Transaction, Sequence[Entry]], Awaitable[Sequence[Entry]]]
+"""Writes entries and answers them as they were written."""
+
+
+async def finish(
+    transaction: Transaction, finishes: Sequence[Finish], *, write: Writer, locked: Collection[UUID]
+) -> Finished:
+    """
+    Write how attempts ended.
+
+    Raises:
+        UnlockedJobs: as for `load_of_executions`.
+        Any of REFUSALS: as for `write`.
+    """
+    accounts = Accounts(transaction.now)
+    # What is to be tried again may end all the same, if its content is refused.
+    ending = [each for each in finishes if each.status.terminal or write is written_apart]
+    await load_of_executions(transaction, accounts, [each.execution_id for each in ending], locked=locked)
+    entries, rejected = await _told_apart(transaction, finishes)
+    written = await write(transaction, entries)
+    for entry in written:
+        if entry.finish.status.terminal:
+            _end(accounts, entry)
+    returned = [
+        entry.finish.execution_id
+        for entry in written
+        if not entry.finish.status.terminal and _available_at(entry.finish, transaction.now) <= transaction.now
+    ]
+    return Finished(
+        rejected=rejected,
+        dispatches=[*await read_dispatches(transaction, returned), *await settle(transaction, accounts)],
+        set_aside=[entry.hold for entry in written if entry.is_refused],
+    )
+
+
+async def written_together(transaction: Transaction, entries: Sequence[Entry]) -> Sequence[Entry]:
+    """
+    Write entries; if one of them is refused the transaction is lost.
+
+    A savepoint for the rare refusal would cost every finish two round trips, and two lockers of each row.
+
+    Raises:
+        Any of REFUSALS: something cannot be kept.
+    """
+    ended = [_ended_row(entry) for entry in entries if entry.finish.status.terminal]
+    returned = [_returned_row(entry, transaction.now) for entry in entries if not entry.finish.status.terminal]
+    await transaction.run_for(_LEDGER["finish"], ended)
+    await transaction.run_for(_LEDGER["hand_back"], returned)
+    return entries
+
+
+async def written_apart(transaction: Transaction, entries: Sequence[Entry]) -> Sequence[Entry]:
+    """Write entries; where something is refused, halve them until the culprits stand alone, and give those up."""
+    try:
+        async with transaction.savepoint():
+            return await written_together(transaction, entries)
+    except REFUSALS:
+        if len(entries) > 1:
+            middle = len(entries) // 2
+            first = await written_apart(transaction, entries[:middle])
+            return [*first, *await written_apart(transaction, entries[middle:])]
+        refused = [replace(entry, finish=refuse(entry.finish), is_refused=True) for entry in entries]
+        return await written_together(transaction, refused)
+
+
+async def _told_apart(transaction: Transaction, finishes: Sequence[Finish]) -> tuple[list[Entry], list[Hold]]:
+    """Separate the finishes that hold their row from those that lost it; the first for a row takes it."""
+    rows = await transaction.rows(_LEDGER["lock_held"], ids=[each.execution_id for each in finishes])
+    held = {row["id"]: row for row in rows}
+    entries: list[Entry] = []
+    rejected: list[Hold] = []
+    for each in finishes:
+        row = held.get(each.execution_id)
+        if row is not None and _is_current(row, each):
+            entries.append(Entry(finish=each, before=held.pop(each.execution_id)))
+        else:
+            rejected.append((each.execution_id, each.attempt))
+    return entries, rejected
+
+
+def _is_current(row: Row, finish: Finish) -> bool:
+    return bool(row["attempt"] == finish.attempt and finish.lease_expires_at in {None, row["lease_expires_at"]})
+
+
+def _row(entry: Entry) -> Parameters:
+    """Write what an end and a return have in common."""
+    finish = entry.finish
+    past = finish.past_attempt
+    return {
+        "id": finish.execution_id,
+        "failures": finish.failures,
+        "error": finish.error,
+        "error_type": finish.error_type,
+        "error_stack": finish.error_stack,
+        "past_attempts": with_past_attempt(
+            entry.before["past_attempts"], past and replace(past, worker_id=entry.before["worker_id"])
+        ),
+    }
+
+
+def _ended_row(entry: Entry) -> Parameters:
+    finish = entry.finish
+    return {
+        **_row(entry),
+        "status": finish.status.value,
+        "result": document_text(finish.result),
+        "completed_at": finish.completed_at,
+        "duration_ms": finish.duration_ms,
+        "releases_slot": finish.releases_slot,
+    }
+
+
+def _returned_row(entry: Entry, now: datetime) -> Parameters:
+    available_at = _available_at(entry.finish, now)
+    is_retry = entry.finish.failures > entry.before["failures"]
+    return {
+        **_row(entry),
+        "available_at": available_at,
+        "next_retry_at": available_at if is_retry else None,
+        "dispatched_at": now if available_at <= now else None,
+    }
+
+
+def _available_at(finish: Finish, now: datetime) -> datetime:
+    return finish.available_at or now
+
+
+def _end(accounts: Accounts, entry: Entry) -> None:
+    accounts.end(
+        entry.before["job_id"],
+        entry.finish,
+        slots=entry.before["holds_slot"],
+        origin=Origin(entry.before["origin"]),
+        scheduled_at=entry.before["scheduled_at"],
+    )

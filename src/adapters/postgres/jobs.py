@@ -1,0 +1,238 @@
+"""Jobs as requests see them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Final, TypeVar, cast
+from uuid import UUID
+
+import asyncpg
+
+from ...domain.accounts import Accounts
+from ...domain.errors import Conflict, JobNotFound, StoreUnavailable, VersionConflict
+from ...domain.execution import JobExecution
+from ...domain.job import JobStatus, ScheduledJob
+from ...domain.ledger import Window
+from ...domain.plan import JobChange, first_version
+from ...domain.stored import UnreadableDefinition, own_definition
+from ...domain.unreadable import decided
+from ...ports.cursors import Position, read_cursor, write_cursor
+from ...ports.queries import JobFilter, SortOrder
+from ...ports.stores import Changed, Decision, LedgerStretch, Page
+from . import audit, filters
+from .accounts import load, read_jobs
+from .database import CONTENTION, Database
+from .execution_rows import execution_of
+from .job_rows import change_of, change_row, counters_row, definition_row, job_of, job_row
+from .plans import write_plans
+from .statements import statements
+from .transaction import Parameters, Row, Transaction
+
+T = TypeVar("T")
+
+_JOBS: Final = statements("jobs")
+_EXECUTIONS: Final = statements("executions")
+_TRIES: Final = 5
+_RACED: Final = frozenset({"jobs_key", "executions_idempotency"})
+"""The unique indexes that decide where two requests at once want one key."""
+
+
+class PostgresJobs:
+    """Jobs at rest, each call scoped to one tenant."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def now(self) -> datetime:
+        """Read the store's clock."""
+        [row] = await self._database.rows(_JOBS["now"], now=self._database.now)
+        return cast("datetime", row["now"])
+
+    async def add(self, job: ScheduledJob) -> ScheduledJob:
+        """Insert a job with its first recorded version."""
+
+        async def work(transaction: Transaction) -> ScheduledJob:
+            await _refuse_taken_key(transaction, job)
+            await transaction.run(_JOBS["insert_job"], **job_row(job))
+            await transaction.run(_JOBS["insert_counters"], **counters_row(job))
+            await transaction.run_for(_JOBS["insert_versions"], [change_row(first_version(job))])
+            return (await read_jobs(transaction, [job.id]))[0]
+
+        return await self._write(work)
+
+    async def get(self, tenant_id: str, job_id: UUID) -> ScheduledJob:
+        """Read one job."""
+        rows = await self._database.rows(_JOBS["jobs_by_ids"], ids=[job_id])
+        return _existing(rows, tenant_id, job_id)
+
+    async def list(self, tenant_id: str, query: JobFilter) -> Page[ScheduledJob]:
+        """Read the jobs that match."""
+        parameters = _conditions(query)
+
+        async def work(transaction: Transaction) -> Page[ScheduledJob]:
+            found = await transaction.row(_JOBS["matching_jobs"], tenant_id=tenant_id, **parameters)
+            assert found is not None  # noqa: S101 - it counts, and so answers one row
+            rows = await transaction.rows(_JOBS["jobs_by_ids"], ids=found["ids"][: query.limit])
+            more = len(found["ids"]) > len(rows)
+            return Page(
+                items=[_job(row) for row in rows],
+                total=found["total"],
+                limit=query.limit,
+                offset=query.offset,
+                next_cursor=write_cursor(query, _position(query, rows[-1])) if more else None,
+            )
+
+        return await self._database.read(work)
+
+    async def change(
+        self,
+        tenant_id: str,
+        job_id: UUID,
+        decide: Decision,
+        *,
+        expected_version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Changed:
+        """Decide about a job and write the plan."""
+
+        async def work(transaction: Transaction) -> Changed:
+            row = await transaction.row(_JOBS["lock_job"], id=job_id, tenant_id=tenant_id)
+            if row is None:
+                raise JobNotFound(job_id)
+            accounts = Accounts(transaction.now)
+            [loaded] = await load(transaction, accounts, [row])
+            # Decisions are a caller's code, which may do with the definition's documents as it likes.
+            job = replace(loaded, definition=own_definition(row["definition"]))
+            known = await _execution_with_key(transaction, job_id, idempotency_key)
+            if known is not None:
+                return Changed(job=job, dispatches=(), execution=known)
+            if expected_version not in {None, job.version}:
+                raise VersionConflict(expected_version or 0, job.version)
+            return await _decide(transaction, accounts, job, decide)
+
+        return await self._write(work)
+
+    async def versions(
+        self, tenant_id: str, job_id: UUID, *, limit: int, before_version: int | None = None
+    ) -> Page[JobChange]:
+        """Read a job's recorded versions, newest first."""
+        below = filters.LARGEST if before_version is None else filters.number(before_version)
+        # One more than the page tells whether it ends there.
+        rows = await self._database.rows(
+            _JOBS["versions"], job_id=job_id, tenant_id=tenant_id, below=below, limit=limit + 1
+        )
+        if not rows:
+            raise JobNotFound(job_id)
+        shown = [change_of(row) for row in rows[:limit] if row["version"] is not None]
+        return Page(
+            items=shown,
+            total=rows[0]["total"],
+            limit=limit,
+            offset=None,
+            next_cursor=str(shown[-1].version) if len(rows) > limit else None,
+        )
+
+    async def ledger(self, tenant_id: str, job_id: UUID, *, window: Window, limit: int) -> LedgerStretch:
+        """Read a job's ledger from the beginning of a window on."""
+
+        async def work(transaction: Transaction) -> LedgerStretch:
+            rows = await transaction.rows(_JOBS["jobs_by_ids"], ids=[job_id])
+            return await audit.stretch(transaction, _existing(rows, tenant_id, job_id), window, limit)
+
+        return await self._database.read(work)
+
+    async def _write(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        """Write; where another request took the key at the same time, again, so that it is found and named."""
+        for _ in range(_TRIES):
+            try:
+                return await self._database.write(work)
+            except asyncpg.UniqueViolationError as error:
+                if error.constraint_name not in _RACED:
+                    raise
+        raise StoreUnavailable(CONTENTION)
+
+
+def _existing(rows: Sequence[Row], tenant_id: str, job_id: UUID) -> ScheduledJob:
+    """Give the job that was looked for by its id, or raise JobNotFound."""
+    if not rows or rows[0]["tenant_id"] != tenant_id or rows[0]["deleted_at"] is not None:
+        raise JobNotFound(job_id)
+    return _job(rows[0])
+
+
+def _job(row: Row) -> ScheduledJob:
+    return job_of(row, row, own_definition(row["definition"]))
+
+
+async def _execution_with_key(transaction: Transaction, job_id: UUID, key: str | None) -> JobExecution | None:
+    """Find what a request with this key made the first time; its job is locked, so that no other is making it now."""
+    if key is None:
+        return None
+    row = await transaction.row(_EXECUTIONS["execution_with_key"], job_id=job_id, idempotency_key=filters.text(key))
+    return None if row is None else execution_of(row)
+
+
+async def _decide(transaction: Transaction, accounts: Accounts, job: ScheduledJob, decide: Decision) -> Changed:
+    plan = decided(job, transaction.now, decide)
+    await _refuse_taken_key(transaction, plan.job)
+    written = await write_plans(transaction, accounts, [plan])
+    if plan.change is not None and not isinstance(job.definition, UnreadableDefinition):
+        await transaction.run(_JOBS["save_definition"], **definition_row(plan.job))
+    newest = [row.id for row in written.executions[-1:]]
+    executions = await transaction.rows(_EXECUTIONS["executions_by_ids"], ids=newest) if newest else []
+    return Changed(
+        job=(await read_jobs(transaction, [job.id]))[0],
+        dispatches=written.dispatches,
+        execution=execution_of(executions[0]) if executions else None,
+        stopped=written.stopped,
+    )
+
+
+async def _refuse_taken_key(transaction: Transaction, job: ScheduledJob) -> None:
+    """Raise Conflict if another job has the key already."""
+    definition = job.definition
+    if definition.key is None or job.status is JobStatus.CANCELLED or job.deleted_at is not None:
+        return
+    taken = await transaction.column(
+        _JOBS["job_with_key"],
+        id=job.id,
+        tenant_id=job.tenant_id,
+        handler_name=definition.handler_name,
+        key=definition.key,
+    )
+    if taken:
+        raise Conflict(f"another job has the key {definition.key!r}", taken[0])
+
+
+def _conditions(query: JobFilter) -> Parameters:
+    """Write a filter as the parameters of `matching_jobs`; one item more than the page tells whether it ends there."""
+    cursor = read_cursor(query)
+    any_of = ("type", "status", "tags", "tags_all", "handler_name", "key", "created_by")
+    instants = ("created_after", "created_before", "next_run_after", "next_run_before")
+    return {
+        **{name: filters.any_of(getattr(query, name)) for name in any_of},
+        **{name: filters.instant(getattr(query, name)) for name in instants},
+        **_after(cursor),
+        "name_contains": filters.text(query.name_contains),
+        "sort_by": query.sort_by.value,
+        "descending": query.sort_order is SortOrder.DESC,
+        "limit": query.limit + 1,
+        "offset": filters.number(query.offset or 0),
+    }
+
+
+def _after(cursor: Position | None) -> Parameters:
+    """Write where a page ended: the value in the parameter of its type."""
+    value = cursor.value if cursor else None
+    return {
+        "cursor_id": cursor.id if cursor else None,
+        "cursor_instant": value if isinstance(value, datetime) else None,
+        "cursor_name": filters.text(value) if isinstance(value, str) else None,
+        "cursor_number": value if isinstance(value, int) else None,
+    }
+
+
+def _position(query: JobFilter, row: Row) -> Position:
+    """Say where a row stands, by the column that the list is sorted by."""
+    return Position(value=row[query.sort_by.value], id=row["id"])

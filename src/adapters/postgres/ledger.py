@@ -1,0 +1,135 @@
+"""The transactions of the protocol, over PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final, TypeVar
+from uuid import UUID
+
+from ...domain.attempt import Attempt, Finish
+from ...ports.dispatcher import Dispatch
+from ...ports.ledger import (
+    Finished,
+    Fired,
+    Hold,
+    Lapse,
+    Lease,
+    LogLine,
+    Planner,
+    Progress,
+    Purged,
+    Ready,
+    RecentLedgers,
+    Sighting,
+)
+from . import attempts, audit, finishing, firing, log_rows, recovery
+from .accounts import UnlockedJobs
+from .database import Database
+from .statements import statements
+from .transaction import Transaction
+
+T = TypeVar("T")
+
+_LEDGER: Final = statements("ledger")
+
+
+class PostgresLedger:
+    """Executions and jobs as the loops use them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._frontier = firing.Frontier()
+
+    async def fire(self, planner: Planner, *, limit: int) -> Fired:
+        """Write the plans of due jobs."""
+
+        async def work(transaction: Transaction) -> tuple[Fired, datetime]:
+            since = self._frontier.since(transaction.now)
+            return await firing.fire(transaction, planner, limit, since), since
+
+        fired, since = await self._database.write(work)
+        self._frontier.move(fired, since)
+        return fired
+
+    async def claim(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:
+        """Take pending, available executions for one worker."""
+        return await attempts.claim(self._database, ids, worker_id)
+
+    async def claimed(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:
+        """Tell which executions run under a worker."""
+        return await attempts.claimed(self._database, ids, worker_id)
+
+    async def renew(self, leases: Mapping[Hold, timedelta], *, worker_id: str) -> Sequence[Hold]:
+        """Extend the leases of a worker."""
+        return await attempts.renew(self._database, leases, worker_id)
+
+    async def stopped(self, holds: Sequence[Hold]) -> Sequence[Hold]:
+        """Tell which attempts no longer run."""
+        return await attempts.stopped(self._database, holds)
+
+    async def finish(self, finishes: Sequence[Finish]) -> Finished:
+        """Write how attempts ended; what is refused costs the others a second try."""
+        if not finishes:
+            return Finished(rejected=[], dispatches=[])
+        work = partial(finishing.finish, finishes=finishes)
+        try:
+            return await self._ended(partial(work, write=finishing.written_together))
+        except finishing.REFUSALS:
+            return await self._ended(partial(work, write=finishing.written_apart))
+
+    async def release(self, holds: Sequence[Hold]) -> Sequence[Dispatch]:
+        """Free the slots of ended executions."""
+        return await self._ended(partial(attempts.release, holds=holds)) if holds else []
+
+    async def lapsed(self, *, limit: int) -> Sequence[Lapse]:
+        """List leases that the clock calls expired."""
+        return await attempts.lapsed(self._database, limit)
+
+    async def expired(self, holds: Sequence[Hold]) -> Sequence[Lease]:
+        """Tell which of these holds the clock calls expired."""
+        return await attempts.expired(self._database, holds)
+
+    async def ready(self, *, limit: int) -> Ready:
+        """Mark work that became available as dispatched."""
+        return await self._database.write(lambda transaction: recovery.ready(transaction, limit))
+
+    async def undelivered(
+        self, *, capabilities: Collection[str] | None, grace: timedelta, limit: int, after: Sighting | None = None
+    ) -> Sequence[tuple[Dispatch, datetime]]:
+        """List dispatches that nobody has claimed for too long."""
+        return await recovery.undelivered(
+            self._database, capabilities=capabilities, grace=grace, limit=limit, after=after
+        )
+
+    async def redispatch(self, seen: Sequence[Sighting]) -> Sequence[Dispatch]:
+        """Take the right to repeat dispatches that nobody else has repeated."""
+        return await self._database.write(lambda transaction: recovery.redispatch(transaction, seen)) if seen else []
+
+    async def append_logs(self, lines: Sequence[LogLine]) -> None:
+        """Keep log lines."""
+        rows = [log_rows.log_line_row(line) for line in lines]
+        await self._database.write(lambda transaction: transaction.run_for(_LEDGER["append_logs"], rows))
+
+    async def report(self, reports: Sequence[Progress]) -> None:
+        """Show progress."""
+        await self._database.write(lambda transaction: log_rows.report(transaction, reports))
+
+    async def recent_ledgers(self, *, since: datetime, limit: int, after: UUID | None = None) -> RecentLedgers:
+        """Read the ledgers of jobs that may have fired since."""
+        return await self._database.read(lambda transaction: audit.recent_ledgers(transaction, since, limit, after))
+
+    async def purge(self, *, keep: timedelta, newest: int, limit: int) -> Purged:
+        """Remove what is old; looking for it, which may take long, locks nothing."""
+        found = await self._database.read(lambda transaction: recovery.removable(transaction, keep, newest, limit))
+        return await self._database.write(lambda transaction: recovery.remove(transaction, found, keep, limit))
+
+    async def _ended(self, work: Callable[..., Awaitable[T]]) -> T:
+        """Run what ends executions, again with a job locked if that turns out to be needed."""
+        locked: frozenset[UUID] = frozenset()
+        while True:
+            try:
+                return await self._database.write(partial(work, locked=locked))
+            except UnlockedJobs as unlocked:
+                locked = locked.union(unlocked.job_ids)

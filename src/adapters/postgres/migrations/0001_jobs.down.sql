@@ -1,0 +1,3 @@
+DROP TABLE job_versions;
+DROP TABLE job_counters;
+DROP TABLE jobs;

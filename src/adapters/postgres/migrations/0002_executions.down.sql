@@ -1,0 +1,2 @@
+DROP TABLE execution_logs;
+DROP TABLE executions;

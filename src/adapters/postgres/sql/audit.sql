@@ -1,0 +1,53 @@
+-- name: watched_jobs
+-- Only jobs that are active, or were until lately, may have fired lately; each half has an index of its own.
+(SELECT id FROM jobs WHERE status = 'active' AND id > :after ORDER BY id LIMIT :limit)
+UNION ALL
+(SELECT id FROM jobs WHERE status <> 'active' AND updated_at > :since AND id > :after ORDER BY id LIMIT :limit)
+ORDER BY id
+LIMIT :limit;
+
+-- name: entries
+-- What the schedule recorded later than an instant, and the last that it recorded before, which may reach beyond it.
+-- Of documents only the past attempts are read, and only where there are any, so that large results cost nothing.
+SELECT
+    e.job_id, e.id, e.job_version, e.status, e.scheduled_at, e.created_at, e.skip_reason, e.covers_until,
+    e.covers_count,
+    CASE e.past_attempts::text
+        WHEN '[]' THEN e.started_at ELSE (e.past_attempts -> 0 ->> 'started_at')::timestamptz
+    END AS started_at
+FROM unnest(:ids::uuid[]) WITH ORDINALITY AS wanted (id, place)
+CROSS JOIN LATERAL (
+    SELECT coalesce(max(p.scheduled_at), :since::timestamptz) AS instant
+    FROM executions AS p
+    WHERE p.job_id = wanted.id AND p.origin = 'schedule' AND p.scheduled_at <= :since
+) AS beginning
+JOIN executions AS e ON e.job_id = wanted.id AND e.origin = 'schedule' AND e.scheduled_at >= beginning.instant
+ORDER BY wanted.place, e.scheduled_at, e.id
+LIMIT :limit;
+
+-- name: versions_since
+-- For each job with a version, that version and the later ones; without one, from the one in force at an instant on.
+-- What a job works with says nothing about when it fires.
+SELECT
+    v.job_id, v.tenant_id, v.version, v.changed_at, v.changed_by, v.reason,
+    v.before::jsonb #- '{definition,payload}' #- '{definition,metadata}' AS before,
+    v.after::jsonb #- '{definition,payload}' #- '{definition,metadata}' AS after
+FROM unnest(:job_ids::uuid[], :versions::integer[]) WITH ORDINALITY AS wanted (job_id, version, place)
+JOIN job_versions AS v
+    ON v.job_id = wanted.job_id AND v.version >= coalesce(
+        wanted.version,
+        (
+            SELECT max(b.version) FROM job_versions AS b
+            WHERE b.job_id = wanted.job_id AND b.changed_at <= :since
+        ),
+        0
+    )
+ORDER BY wanted.place, v.version;
+
+-- name: made_around
+-- How many executions count towards max_executions on either side of what is read.
+SELECT
+    count(*) FILTER (WHERE scheduled_at < :first) AS made_before,
+    count(*) FILTER (WHERE scheduled_at > :last) AS made_after
+FROM executions
+WHERE job_id = :job_id AND origin = 'schedule' AND status <> 'skipped';

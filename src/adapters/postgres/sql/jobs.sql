@@ -1,0 +1,203 @@
+-- name: insert_job
+-- The definition is one document, whose parts that lists filter by are generated columns.
+INSERT INTO jobs (
+    id, tenant_id, status, next_run, last_run, last_nominal, exhausted, outcome, created_by, created_at, updated_at,
+    completed_at, cancelled_at, deleted_at, deleted_by, version, definition
+)
+VALUES (
+    :id, :tenant_id, :status, :next_run, :last_run, :last_nominal, :exhausted, :outcome, :created_by, :created_at,
+    :updated_at, :completed_at, :cancelled_at, :deleted_at, :deleted_by, :version, :definition
+);
+
+-- name: insert_counters
+-- Counters have a row of their own, so that a finish does not lock what the timer wants.
+INSERT INTO job_counters (
+    job_id, executions_count, success_count, failure_count, consecutive_failures, duration_total_ms,
+    scheduled_count, slots_taken, waiting, live
+)
+VALUES (
+    :job_id, :executions_count, :success_count, :failure_count, :consecutive_failures, :duration_total_ms,
+    :scheduled_count, :slots_taken, :waiting, :live
+);
+
+-- name: insert_versions
+-- Every version is kept with what was before and after: the proof needs it.
+INSERT INTO job_versions (job_id, tenant_id, version, changed_at, changed_by, reason, before, after)
+SELECT * FROM unnest(
+    :job_id::uuid[], :tenant_id::text[], :version::integer[], :changed_at::timestamptz[], :changed_by::text[],
+    :reason::text[], :before::json[], :after::json[]
+);
+
+-- name: lock_due_jobs
+-- Earliest first, so that a backlog is worked off in the order in which it arose; what another timer plans is its own.
+-- The look begins where something may be due: what lies before may be full of rows long gone.
+SELECT *
+FROM jobs
+WHERE status = 'active' AND next_run IS NOT NULL AND next_run >= :since AND next_run <= :now
+ORDER BY next_run, id
+LIMIT :limit
+FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: lock_jobs
+-- In the order of their ids, which is every transaction's, so that none waits for one that waits for it. It must be
+-- the first lock that a transaction takes.
+SELECT id FROM jobs WHERE id = ANY(:ids::uuid[]) ORDER BY id FOR NO KEY UPDATE;
+
+-- name: lock_counters
+-- The slots of these jobs are this transaction's to give. After jobs and before executions, in the order of the ids.
+SELECT
+    job_id, executions_count, success_count, failure_count, consecutive_failures, duration_total_ms, scheduled_count,
+    slots_taken, waiting, live
+FROM job_counters
+WHERE job_id = ANY(:ids::uuid[])
+ORDER BY job_id
+FOR NO KEY UPDATE;
+
+-- name: jobs
+-- The rows of jobs without their counters, which are read under their own lock.
+SELECT * FROM jobs WHERE id = ANY(:ids::uuid[]);
+
+-- name: jobs_by_ids
+-- Jobs with their counters as anybody may read them, in the order of the ids.
+SELECT
+    j.*, c.executions_count, c.success_count, c.failure_count, c.consecutive_failures, c.duration_total_ms,
+    c.scheduled_count, c.slots_taken, c.waiting, c.live
+FROM unnest(:ids::uuid[]) WITH ORDINALITY AS wanted (id, place)
+JOIN jobs AS j ON j.id = wanted.id
+JOIN job_counters AS c ON c.job_id = j.id
+ORDER BY wanted.place;
+
+-- name: next_due
+-- Until when the timer may sleep.
+SELECT min(next_run) AS next_due FROM jobs WHERE status = 'active' AND next_run IS NOT NULL AND next_run >= :since;
+
+-- name: job_with_key
+-- A key is free again once its job is cancelled or deleted.
+SELECT id FROM jobs
+WHERE
+    tenant_id = :tenant_id AND handler_name = :handler_name AND key = :key
+    AND status <> 'cancelled' AND deleted_at IS NULL AND id <> :id;
+
+-- name: save_states
+-- Where jobs stand; definitions stay as they are written, readable or not.
+UPDATE jobs AS j
+SET
+    status = s.status, next_run = s.next_run, last_run = s.last_run, last_nominal = s.last_nominal,
+    exhausted = s.exhausted, outcome = s.outcome, updated_at = s.updated_at, completed_at = s.completed_at,
+    cancelled_at = s.cancelled_at, deleted_at = s.deleted_at, deleted_by = s.deleted_by, version = s.version
+FROM unnest(
+    :id::uuid[], :status::text[], :next_run::timestamptz[], :last_run::timestamptz[], :last_nominal::timestamptz[],
+    :exhausted::boolean[], :outcome::text[], :updated_at::timestamptz[], :completed_at::timestamptz[],
+    :cancelled_at::timestamptz[], :deleted_at::timestamptz[], :deleted_by::text[], :version::integer[]
+) AS s (
+    id, status, next_run, last_run, last_nominal, exhausted, outcome, updated_at, completed_at, cancelled_at,
+    deleted_at, deleted_by, version
+)
+WHERE j.id = s.id;
+
+-- name: save_definition
+-- What only a request changes.
+UPDATE jobs SET definition = :definition WHERE id = :id;
+
+-- name: save_counters
+-- Whole rows, because the rules that count are the domain's; each is locked by whoever writes it.
+UPDATE job_counters AS c
+SET
+    executions_count = s.executions_count, success_count = s.success_count, failure_count = s.failure_count,
+    consecutive_failures = s.consecutive_failures, duration_total_ms = s.duration_total_ms,
+    scheduled_count = s.scheduled_count, slots_taken = s.slots_taken, waiting = s.waiting, live = s.live
+FROM unnest(
+    :job_id::uuid[], :executions_count::bigint[], :success_count::bigint[], :failure_count::bigint[],
+    :consecutive_failures::bigint[], :duration_total_ms::bigint[], :scheduled_count::bigint[],
+    :slots_taken::integer[], :waiting::integer[], :live::integer[]
+) AS s (
+    job_id, executions_count, success_count, failure_count, consecutive_failures, duration_total_ms, scheduled_count,
+    slots_taken, waiting, live
+)
+WHERE c.job_id = s.job_id;
+
+-- name: now
+-- The clock that fires jobs.
+SELECT coalesce(:now::timestamptz, now()) AS now;
+
+-- name: lock_job
+-- The one job that a request changes; a deleted one does not exist for it.
+SELECT * FROM jobs WHERE id = :id AND tenant_id = :tenant_id AND deleted_at IS NULL FOR NO KEY UPDATE;
+
+-- name: versions
+-- Newest first, with the count of all of them, also where a page holds none. Also those of a deleted job, since its
+-- ledger outlives it.
+WITH recorded AS NOT MATERIALIZED (SELECT * FROM job_versions WHERE job_id = :job_id AND tenant_id = :tenant_id),
+
+page AS (
+    SELECT * FROM recorded
+    WHERE version < :below::bigint
+    ORDER BY version DESC
+    LIMIT :limit
+)
+
+SELECT everything.total, page.*
+FROM (SELECT count(*) AS total FROM recorded) AS everything
+LEFT JOIN page ON true
+WHERE everything.total > 0
+ORDER BY page.version DESC;
+
+-- name: matching_jobs
+-- One row with the total and the ids of a page. Every plan is made for its values, so that conditions which ask for
+-- nothing, and the orders and cursors of the other sorts, are gone before one is chosen: what is left of a list by
+-- created_at walks its index. Absent values come last whichever way the list goes.
+WITH matching AS NOT MATERIALIZED (
+    SELECT id, created_at, next_run, name, priority
+    FROM jobs
+    WHERE
+        tenant_id = :tenant_id AND deleted_at IS NULL
+        AND (:type::text[] IS NULL OR type = ANY(:type))
+        AND (:status::text[] IS NULL OR status = ANY(:status))
+        AND (:handler_name::text[] IS NULL OR handler_name = ANY(:handler_name))
+        AND (:key::text[] IS NULL OR key = ANY(:key))
+        AND (:created_by::text[] IS NULL OR created_by = ANY(:created_by))
+        AND (:name_contains::text IS NULL OR strpos(lower(name), lower(:name_contains COLLATE "C")) > 0)
+        AND (:created_after::timestamptz IS NULL OR created_at >= :created_after)
+        AND (:created_before::timestamptz IS NULL OR created_at <= :created_before)
+        AND (:next_run_after::timestamptz IS NULL OR next_run >= :next_run_after)
+        AND (:next_run_before::timestamptz IS NULL OR next_run <= :next_run_before)
+        AND (:tags::text[] IS NULL OR (definition -> 'tags')::jsonb ?| :tags)
+        AND (:tags_all::text[] IS NULL OR (definition -> 'tags')::jsonb ?& :tags_all)
+),
+
+page AS (
+    SELECT id
+    FROM matching
+    WHERE
+        :cursor_id::uuid IS NULL
+        OR CASE
+            WHEN :sort_by::text = 'created_at' AND :descending::boolean
+            THEN (created_at, id) < (:cursor_instant::timestamptz, :cursor_id)
+            WHEN :sort_by = 'created_at' THEN (created_at, id) > (:cursor_instant, :cursor_id)
+            WHEN :sort_by = 'name' AND :descending THEN (name, id) < (:cursor_name::text, :cursor_id)
+            WHEN :sort_by = 'name' THEN (name, id) > (:cursor_name, :cursor_id)
+            WHEN :sort_by = 'priority' AND :descending THEN (priority, id) < (:cursor_number::bigint, :cursor_id)
+            WHEN :sort_by = 'priority' THEN (priority, id) > (:cursor_number, :cursor_id)
+            WHEN next_run IS NULL AND :cursor_instant IS NOT NULL THEN true
+            WHEN next_run IS NULL AND :descending THEN id < :cursor_id
+            WHEN next_run IS NULL THEN id > :cursor_id
+            WHEN :descending THEN (next_run, id) < (:cursor_instant, :cursor_id)
+            ELSE (next_run, id) > (:cursor_instant, :cursor_id)
+        END
+    ORDER BY
+        CASE WHEN :sort_by = 'created_at' AND NOT :descending THEN created_at END,
+        CASE WHEN :sort_by = 'created_at' AND :descending THEN created_at END DESC,
+        CASE WHEN :sort_by = 'next_run' AND NOT :descending THEN next_run END NULLS LAST,
+        CASE WHEN :sort_by = 'next_run' AND :descending THEN next_run END DESC NULLS LAST,
+        CASE WHEN :sort_by = 'name' AND NOT :descending THEN name END NULLS LAST,
+        CASE WHEN :sort_by = 'name' AND :descending THEN name END DESC NULLS LAST,
+        CASE WHEN :sort_by = 'priority' AND NOT :descending THEN priority END NULLS LAST,
+        CASE WHEN :sort_by = 'priority' AND :descending THEN priority END DESC NULLS LAST,
+        CASE WHEN NOT :descending THEN id END,
+        CASE WHEN :descending THEN id END DESC
+    LIMIT :limit OFFSET :offset
+)
+
+SELECT
+    (SELECT count(*) FROM matching) AS total,
+    ARRAY(SELECT id FROM page) AS ids;

@@ -1,0 +1,89 @@
+"""How Redis is called: never longer than a deadline, never over many connections, and not while it is down."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from redis.exceptions import RedisError, ResponseError
+
+from ...domain.errors import DispatcherUnavailable
+from .keys import Stream
+from .scripts import script
+from .urls import Client
+
+T = TypeVar("T")
+
+MOST_CONNECTIONS: Final = 16
+FIRST_PAUSE: Final = 0.1
+LONGEST_PAUSE: Final = 1.0
+
+
+class Connection:
+    """
+    A client whose every call ends within `deadline` seconds.
+
+    After a call that got no answer, others fail at once for a while, which doubles up to a second, and then one of
+    them finds out: whoever commits work and hands it on must not wait for a dead pipe each time.
+    """
+
+    def __init__(self, client: Client, *, deadline: float) -> None:
+        self._client = client
+        self._deadline = deadline
+        self._slots = asyncio.Semaphore(MOST_CONNECTIONS)
+        self._pause = FIRST_PAUSE
+        self._resting_until = 0.0
+
+    @property
+    def longest_block(self) -> float:
+        """How many seconds a blocking command may wait, so that a dead server is told from a quiet one."""
+        return self._deadline / 2
+
+    async def run(self, work: Callable[[Client], Awaitable[T]], *, patience: float = 0) -> T:
+        """
+        Work with the client, for at most the deadline and `patience` seconds more.
+
+        Raises:
+            DispatcherUnavailable: no answer, or a refusal; what was sent may have been done.
+        """
+        if time.monotonic() < self._resting_until:
+            raise DispatcherUnavailable("Redis did not answer a moment ago and is left alone until it may")
+        if self._pause > FIRST_PAUSE:
+            self._resting_until = time.monotonic() + self._deadline + patience
+        try:
+            async with asyncio.timeout(self._deadline + patience), self._slots:
+                answer = await work(self._client)
+        except ResponseError as error:
+            self._go_on()
+            raise DispatcherUnavailable(f"Redis refused a command: {_kind(error)}") from error
+        except (RedisError, OSError, TimeoutError) as error:
+            self._rest()
+            raise DispatcherUnavailable("Redis did not answer in time") from error
+        self._go_on()
+        return answer
+
+    # What a script answers is as the script says.
+    async def script(self, name: str, streams: Sequence[Stream], *arguments: str | bytes | int) -> Any:  # noqa: ANN401
+        """
+        Run a script over these streams. Its text goes along: a server that was restarted empty knows no other name.
+
+        Raises:
+            DispatcherUnavailable: as for `run`.
+        """
+        keys = [stream.key for stream in streams]
+        return await self.run(lambda client: client.execute_command("EVAL", script(name), len(keys), *keys, *arguments))
+
+    def _go_on(self) -> None:
+        self._resting_until, self._pause = 0.0, FIRST_PAUSE
+
+    def _rest(self) -> None:
+        self._resting_until = time.monotonic() + self._pause
+        self._pause = min(self._pause * 2, LONGEST_PAUSE)
+
+
+def _kind(error: ResponseError) -> str:
+    """Take the code that begins a refusal; around it redis-py and the server may quote what was sent."""
+    words = str(error).rpartition("caused error: ")[2].strip("('\"").split(maxsplit=1)
+    return words[0] if words else type(error).__name__

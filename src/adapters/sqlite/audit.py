@@ -1,0 +1,96 @@
+"""The ledgers of jobs as they are verified: read on one snapshot, and never row by row."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from ...domain.execution import ExecutionStatus
+from ...domain.history import names_limit
+from ...domain.job import ScheduledJob
+from ...domain.ledger import Entry, JobLedger, Window, cut
+from ...domain.plan import JobChange
+from ...ports.ledger import RecentLedgers
+from ...ports.stores import LedgerStretch
+from .accounts import read_jobs
+from .instants import from_micros, to_micros
+from .job_rows import change_of
+from .statements import statements
+from .transaction import LARGEST, Row, Transaction, array
+
+_AUDIT: Final = statements("audit")
+
+
+def recent_ledgers(transaction: Transaction, since: datetime, limit: int, after: UUID | None) -> RecentLedgers:
+    """Read a page of the jobs that may have fired since."""
+    found = transaction.column(
+        _AUDIT["watched_jobs"], after="" if after is None else str(after), since=to_micros(since), limit=limit + 1
+    )
+    jobs = read_jobs(transaction, array(found[:limit]))
+    ids = [job.id for job in jobs]
+    entries = _entries(transaction, ids, since, LARGEST)
+    versions = _versions(transaction, {job_id: entries[job_id] for job_id in ids}, since)
+    return RecentLedgers(
+        ledgers=[JobLedger(job=job, versions=versions[job.id], entries=entries[job.id]) for job in jobs],
+        now=transaction.now,
+        next_after=ids[-1] if len(found) > len(ids) else None,
+    )
+
+
+def stretch(transaction: Transaction, job: ScheduledJob, window: Window, limit: int) -> LedgerStretch:
+    """Read a job's ledger from the beginning of a window on."""
+    # Beside the window's own, the one before it and the first behind it.
+    read = _entries(transaction, [job.id], window.after, limit + 2)[job.id]
+    entries, until = cut(read, window, limit)
+    versions = _versions(transaction, {job.id: entries}, window.after)[job.id]
+    made_before, made_after = _made_around(transaction, job.id, entries) if names_limit(versions) else (None, 0)
+    ledger = JobLedger(job=job, versions=versions, entries=entries, made_before=made_before, made_after=made_after)
+    return LedgerStretch(ledger=ledger, until=until, now=transaction.now)
+
+
+def _entries(transaction: Transaction, ids: Sequence[UUID], since: datetime, limit: int) -> Mapping[UUID, list[Entry]]:
+    entries: defaultdict[UUID, list[Entry]] = defaultdict(list)
+    for row in transaction.rows(_AUDIT["entries"], ids=array(ids), since=to_micros(since), limit=limit):
+        entries[UUID(row["job_id"])].append(_entry_of(row))
+    return entries
+
+
+def _versions(
+    transaction: Transaction, entries: Mapping[UUID, Sequence[Entry]], since: datetime
+) -> Mapping[UUID, list[JobChange]]:
+    floors = (
+        (str(job_id), min((entry.job_version for entry in rows), default=None)) for job_id, rows in entries.items()
+    )
+    versions: defaultdict[UUID, list[JobChange]] = defaultdict(list)
+    for row in transaction.rows(_AUDIT["versions_since"], floors=array(floors), since=to_micros(since)):
+        versions[UUID(row["job_id"])].append(change_of(row))
+    return versions
+
+
+def _made_around(transaction: Transaction, job_id: UUID, entries: Sequence[Entry]) -> tuple[int, int]:
+    if not entries:
+        return 0, 0
+    [made] = transaction.rows(
+        _AUDIT["made_around"],
+        job_id=str(job_id),
+        first=to_micros(entries[0].scheduled_at),
+        last=to_micros(entries[-1].scheduled_at),
+    )
+    return made["made_before"], made["made_after"]
+
+
+def _entry_of(row: Row) -> Entry:
+    return Entry(
+        id=UUID(row["id"]),
+        job_version=row["job_version"],
+        status=ExecutionStatus(row["status"]),
+        scheduled_at=from_micros(row["scheduled_at"]),
+        created_at=from_micros(row["created_at"]),
+        started_at=from_micros(row["started_at"]),
+        skip_reason=row["skip_reason"],
+        covers_until=from_micros(row["covers_until"]),
+        covers_count=row["covers_count"],
+    )

@@ -1,0 +1,2 @@
+DROP INDEX jobs_changed;
+DROP INDEX jobs_active;

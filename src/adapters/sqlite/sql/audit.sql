@@ -1,0 +1,66 @@
+-- name: watched_jobs
+-- Only jobs that are active, or were until lately, may have fired lately; each half has an index of its own.
+SELECT id FROM (
+    SELECT id FROM jobs WHERE status = 'active' AND id > :after ORDER BY id LIMIT :limit
+)
+UNION ALL
+SELECT id FROM (
+    SELECT id FROM jobs
+    WHERE status <> 'active' AND updated_at > :since AND id > :after
+    ORDER BY id
+    LIMIT :limit
+)
+ORDER BY id
+LIMIT :limit;
+
+-- name: entries
+-- What the schedule recorded later than an instant, and the last that it recorded before, which may reach beyond it.
+-- No document is read through, so that large results cost nothing.
+SELECT
+    e.job_id, e.id, e.job_version, e.status, e.scheduled_at, e.created_at, e.skip_reason, e.covers_until,
+    e.covers_count,
+    CASE e.past_attempts WHEN '[]' THEN e.started_at ELSE json_extract(e.past_attempts, '$[0].started_at') END
+        AS started_at
+FROM json_each(:ids) AS wanted
+CROSS JOIN executions AS e
+    ON e.job_id = wanted.value AND e.scheduled_at >= ifnull(
+        (
+            SELECT max(p.scheduled_at) FROM executions AS p
+            WHERE p.job_id = wanted.value AND p.origin = 'schedule' AND p.scheduled_at <= :since
+        ),
+        :since
+    )
+WHERE e.origin = 'schedule'
+ORDER BY wanted.key, e.scheduled_at, e.id
+LIMIT :limit;
+
+-- name: versions_since
+-- For each [job, version], that version and the later ones; for [job, null] from the one in force at an instant on.
+-- What a job works with says nothing about when it fires.
+SELECT
+    v.job_id, v.tenant_id, v.version, v.changed_at, v.changed_by, v.reason,
+    json_remove(v.before, '$.definition.payload', '$.definition.metadata') AS before,
+    json_remove(v.after, '$.definition.payload', '$.definition.metadata') AS after
+FROM json_each(:floors) AS wanted
+CROSS JOIN job_versions AS v
+    ON v.job_id = json_extract(wanted.value, '$[0]') AND v.version >= coalesce(
+        json_extract(wanted.value, '$[1]'),
+        (
+            SELECT max(b.version) FROM job_versions AS b
+            WHERE b.job_id = json_extract(wanted.value, '$[0]') AND b.changed_at <= :since
+        ),
+        0
+    )
+ORDER BY wanted.key, v.version;
+
+-- name: made_around
+-- How many executions count towards max_executions on either side of what is read.
+SELECT
+    (
+        SELECT count(*) FROM executions AS e
+        WHERE e.job_id = :job_id AND e.origin = 'schedule' AND e.status <> 'skipped' AND e.scheduled_at < :first
+    ) AS made_before,
+    (
+        SELECT count(*) FROM executions AS e
+        WHERE e.job_id = :job_id AND e.origin = 'schedule' AND e.status <> 'skipped' AND e.scheduled_at > :last
+    ) AS made_after;

@@ -1,0 +1,52 @@
+"""A singleton: of all nodes that run an agent, the one that holds its lock does its rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from ..ports.locks import Locks, Token
+from .loop import Agent
+
+
+@dataclass(slots=True, kw_only=True)
+class Singleton:
+    """
+    Runs an agent's rounds while this node holds the lock `name`, and skips them while another does.
+
+    The lease is renewed before each round, so `lease` must be longer than the time from one round to the next: a
+    few times the loop's cap. A node that lost the lock, because it was paused or cut off, skips at least one round.
+    Two rounds overlap only where one takes longer than the lease; so an agent must be safe, if wasteful, on many
+    nodes at once.
+    """
+
+    agent: Agent
+    locks: Locks
+    name: str
+    holder: str
+    lease: timedelta
+    _token: Token | None = field(default=None, init=False)
+
+    async def run_once(self) -> float | None:
+        """Do one round if the lock is this node's; answer when the next is due, None if another node does them."""
+        if not await self._holds():
+            return None
+        return await self.agent.run_once()
+
+    async def hand_over(self) -> None:
+        """
+        Give the lock up, so that the next node that asks need not wait for it to lapse; only between rounds.
+
+        Raises:
+            StoreUnavailable: the store did not answer; the lock lapses.
+        """
+        if self._token is not None:
+            token, self._token = self._token, None
+            await self.locks.release(token)
+
+    async def _holds(self) -> bool:
+        if self._token is None:
+            self._token = await self.locks.acquire(self.name, holder=self.holder, lease=self.lease)
+        elif not await self.locks.renew(self._token, self.lease):
+            self._token = None
+        return self._token is not None

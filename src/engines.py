@@ -1,0 +1,87 @@
+"""Which engines the URLs name: the stores, the pipe from them to the executors, and the bells between nodes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from .adapters.memory import LocalBells, memory_storage
+from .adapters.postgres import Access, PostgresBells, PostgresDispatcher, open_database, postgres_storage
+from .adapters.redis import open_redis_dispatcher
+from .adapters.sqlite import open_sqlite
+from .domain.errors import InvalidInput
+from .ports.bells import Bells
+from .ports.clock import Clock
+from .ports.dispatcher import Dispatcher
+from .ports.storage import Storage
+from .ports.telemetry import Telemetry
+from .settings import Settings
+
+WAKE_SECONDS: Final = 5.0
+WAKE_SECONDS_WITHOUT_BELL: Final = 1.0
+"""Where nodes hear nothing of each other, each looks more often, and sooner asks what got lost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engines:
+    """
+    Everything of a node that other nodes may share; `wake_seconds` caps every wait of its loops.
+
+    Without a `pipe` each process dispatches to itself.
+    """
+
+    storage: Storage
+    pipe: Dispatcher | None
+    bells: Bells
+    wake_seconds: float
+
+
+@asynccontextmanager
+async def open_engines(
+    settings: Settings, clock: Clock, telemetry: Telemetry, *, worker_id: str
+) -> AsyncIterator[Engines]:
+    """
+    Open what the URLs name; `clock` is the clock of a store that has none of its own.
+
+    Raises:
+        InvalidInput: a URL is of no use.
+        StoreUnavailable: the database cannot be opened. Redis need not be there yet.
+    """
+    async with AsyncExitStack() as stack:
+        if settings.uses_postgres:
+            yield await _on_postgres(settings, telemetry, stack, worker_id)
+            return
+        if settings.database_path is None:
+            storage, wake = memory_storage(clock), WAKE_SECONDS
+        else:
+            storage = await stack.enter_async_context(open_sqlite(settings.database_path, clock))
+            wake = WAKE_SECONDS_WITHOUT_BELL
+        yield Engines(storage=storage, pipe=None, bells=LocalBells(), wake_seconds=wake)
+
+
+async def _on_postgres(settings: Settings, telemetry: Telemetry, stack: AsyncExitStack, worker_id: str) -> Engines:
+    database = await stack.enter_async_context(open_database(access_of(settings)))
+    bells = await stack.enter_async_context(PostgresBells(database, telemetry))
+    pipe: Dispatcher = PostgresDispatcher(database, bells)
+    if settings.redis_url is not None:
+        pipe = await _on_redis(settings.redis_url, stack, worker_id)
+    return Engines(
+        storage=postgres_storage(database),
+        pipe=pipe,
+        bells=bells,
+        wake_seconds=WAKE_SECONDS_WITHOUT_BELL if settings.database_pooler else WAKE_SECONDS,
+    )
+
+
+async def _on_redis(url: str, stack: AsyncExitStack, worker_id: str) -> Dispatcher:
+    try:
+        return await stack.enter_async_context(open_redis_dispatcher(url, consumer=worker_id))
+    except ValueError as error:
+        raise InvalidInput.of("redis_url", str(error)) from None
+
+
+def access_of(settings: Settings) -> Access:
+    """Word how the settings want PostgreSQL to be reached."""
+    return Access(url=settings.database_url, pooler=settings.database_pooler, connections=settings.database_connections)

@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.contracts.steps import TENANT, a_running_attempt, execution
+from tests.makers import START, a_job, a_success, a_worker, decided, planner
+from tests.postgres.nodes import a_connection
+from tests.postgres.rows_in_every_state import fill
+from tocsin.adapters.postgres import Access, UnusableSchema, migrate, open_postgres
+from tocsin.adapters.system import ManualClock
+from tocsin.domain.execution import ExecutionStatus
+from tocsin.domain.job import JobStatus
+from tocsin.domain.lifecycle import pause
+from tocsin.ports.queries import ExecutionFilter, JobFilter
+from tocsin.ports.schema import MigrationStatus
+from tocsin.ports.storage import Storage
+
+NEWEST: Final = migrate.migrations()[-1].version
+VERSIONS: Final = range(1, NEWEST + 1)
+ROOT: Final = Path(__file__).parents[2]
+LEASE: Final = timedelta(seconds=30)
+
+NEXT_VERSION: Final = """
+ALTER TABLE jobs ADD COLUMN colour text NOT NULL DEFAULT 'grey';
+ALTER TABLE job_counters ADD COLUMN colour text NOT NULL DEFAULT 'grey';
+ALTER TABLE executions ADD COLUMN colour text NOT NULL DEFAULT 'grey', ADD COLUMN shade integer;
+ALTER TABLE workers ADD COLUMN colour text NOT NULL DEFAULT 'grey';
+CREATE TABLE colours (colour text NOT NULL PRIMARY KEY);
+CREATE INDEX executions_colour ON executions (colour);
+INSERT INTO schema_migrations (version, name, checksum, compatible) VALUES (9999, 'colours', 'x', true);
+"""
+
+STARTS: Final = """
+import asyncio, sys
+from tests.makers import a_job
+from tocsin.adapters.postgres import Access, open_postgres
+
+async def main():
+    sys.stdin.readline()
+    async with open_postgres(Access(url=sys.argv[1])) as storage:
+        await storage.jobs.add(a_job())
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def access(empty_postgres_url: str) -> Access:
+    return Access(url=empty_postgres_url)
+
+
+async def run(access: Access, statements: str) -> None:
+    async with a_connection(access.url) as connection:
+        await connection.execute(statements)
+
+
+async def ask(access: Access, query: str) -> Any:  # noqa: ANN401 - whatever a test asks for
+    async with a_connection(access.url) as connection:
+        return await connection.fetchval(query)
+
+
+async def tables(access: Access, schema: str = "tocsin") -> set[str]:
+    async with a_connection(access.url) as connection:
+        rows = await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = $1", schema)
+    return {row["tablename"] for row in rows}
+
+
+async def fill_up(access: Access) -> None:
+    await migrate.up(access)
+    async with a_connection(access.url) as connection:
+        await fill(connection)
+
+
+def versions(answer: Sequence[MigrationStatus]) -> list[int]:
+    return [each.version for each in answer]
+
+
+def taken(answer: Sequence[MigrationStatus]) -> list[bool]:
+    return [each.applied_at is not None for each in answer]
+
+
+def test_the_steps_are_numbered_without_a_gap() -> None:
+    assert versions([each.taken(None) for each in migrate.migrations()]) == [*VERSIONS]
+
+
+async def test_an_empty_database_has_no_step_and_asking_makes_none(access: Access) -> None:
+    assert taken(await migrate.status(access)) == [False] * NEWEST
+    assert await tables(access) == set()
+    assert await ask(access, "SELECT to_regnamespace('tocsin')") is None
+
+
+async def test_up_takes_every_step_once(access: Access) -> None:
+    assert versions(await migrate.up(access)) == [*VERSIONS]
+    assert versions(await migrate.up(access)) == []
+    assert taken(await migrate.status(access)) == [True] * NEWEST
+
+
+async def test_up_stops_where_it_is_told_to(access: Access) -> None:
+    assert versions(await migrate.up(access, to=1)) == [1]
+    assert taken(await migrate.status(access)) == [True] + [False] * (NEWEST - 1)
+    assert versions(await migrate.up(access)) == [*VERSIONS[1:]]
+
+
+@pytest.mark.parametrize("to", range(NEWEST + 1))
+async def test_down_and_up_again_work_with_rows_in_every_state(access: Access, to: int) -> None:
+    await fill_up(access)
+
+    assert versions(await migrate.down(access, to)) == [*VERSIONS[to:]]
+    assert versions(await migrate.up(access)) == [*VERSIONS[to:]]
+
+    jobs = len(JobStatus)
+    assert await ask(access, "SELECT count(*) FROM jobs") == (jobs if to >= 1 else 0)
+    assert await ask(access, "SELECT count(*) FROM executions") == (jobs * len(ExecutionStatus) if to >= 2 else 0)
+
+
+async def test_down_leaves_nothing_of_what_a_step_made(access: Access) -> None:
+    await fill_up(access)
+
+    await migrate.down(access, 0)
+
+    assert await tables(access) == {"schema_migrations"}
+    assert await ask(access, "SELECT count(*) FROM pg_class WHERE relnamespace = 'tocsin'::regnamespace") == 2
+
+
+async def test_a_step_that_fails_leaves_the_schema_as_it_was(access: Access) -> None:
+    await migrate.up(access, to=1)
+    await run(access, "CREATE TABLE workers ()")
+
+    with pytest.raises(Exception, match="workers"):
+        await migrate.up(access)
+
+    assert taken(await migrate.status(access)) == [True] + [False] * (NEWEST - 1)
+    assert "executions" not in await tables(access)
+
+
+async def test_opening_keeps_the_rows_of_a_schema_that_is_up_to_date(access: Access, clock: ManualClock) -> None:
+    job = a_job()
+    async with open_postgres(access, clock) as first:
+        await first.jobs.add(job)
+
+    async with open_postgres(access, clock) as second:
+        assert await second.jobs.get(job.tenant_id, job.id) == job
+
+
+async def test_ten_nodes_that_start_at_once_make_one_schema(access: Access) -> None:
+    answers = await asyncio.gather(*(migrate.up(access) for _ in range(10)))
+
+    assert sorted(map(len, answers)) == [0] * 9 + [NEWEST]
+    assert await ask(access, "SELECT count(*) FROM schema_migrations") == NEWEST
+
+
+async def test_processes_that_start_at_once_make_one_schema(access: Access) -> None:
+    pipe = asyncio.subprocess.PIPE
+    processes = [
+        await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", STARTS, access.url), env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=pipe
+        )
+        for _ in range(3)
+    ]
+    await asyncio.gather(*(process.communicate(b"go\n") for process in processes))
+
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert await ask(access, "SELECT count(*) FROM jobs") == 3
+    assert await ask(access, "SELECT count(*) FROM schema_migrations") == NEWEST
+
+
+async def test_a_schema_of_a_newer_version_that_does_not_allow_it_is_left_alone(access: Access) -> None:
+    await migrate.up(access)
+    await run(access, "INSERT INTO schema_migrations VALUES (9999, 'time_travel', 'x', now(), false)")
+
+    for use in (migrate.up(access), migrate.status(access), migrate.down(access, 0)):
+        with pytest.raises(UnusableSchema, match="newer version"):
+            await use
+    with pytest.raises(UnusableSchema, match="newer version"):
+        async with open_postgres(access):
+            pass
+    assert "jobs" in await tables(access)
+
+
+async def test_a_step_that_was_edited_after_it_was_taken_is_noticed(access: Access) -> None:
+    await migrate.up(access)
+    await run(access, "UPDATE schema_migrations SET checksum = 'another' WHERE version = 2")
+
+    with pytest.raises(UnusableSchema, match="step 2_executions"):
+        await migrate.up(access)
+
+
+async def test_a_step_that_only_a_newer_version_knows_is_left_alone(access: Access) -> None:
+    await migrate.up(access)
+    await run(access, NEXT_VERSION)
+
+    assert versions(await migrate.up(access)) == []
+    assert [each.name for each in await migrate.status(access)][-1] == "colours"
+    assert "colours" in await tables(access)
+
+
+async def test_steps_below_one_that_only_a_newer_version_knows_cannot_be_undone(access: Access) -> None:
+    await migrate.up(access)
+    await run(access, NEXT_VERSION)
+
+    with pytest.raises(UnusableSchema, match="newer version"):
+        await migrate.down(access, 1)
+    assert "workers" in await tables(access)
+
+
+async def a_slice_of_the_protocol(storage: Storage, clock: ManualClock) -> None:
+    """Have a job fire, run, and be paused and listed, and a worker tell of itself."""
+    job = await storage.jobs.add(a_job(key=str(clock.now()), created_at=clock.now()))
+    clock.advance(61)
+    [dispatch] = (await storage.ledger.fire(planner, limit=10)).dispatches
+    [attempt] = await storage.ledger.claim([dispatch.execution_id], worker_id="node-1")
+    hold = (attempt.execution_id, attempt.attempt)
+    assert await storage.ledger.renew({hold: LEASE}, worker_id="node-1") == []
+    await storage.ledger.finish([a_success(attempt)])
+    await storage.jobs.change(TENANT, job.id, decided(pause))
+    await storage.workers.beat(a_worker())
+
+    assert (await execution(storage, attempt.execution_id)).status is ExecutionStatus.SUCCESS
+    assert (await storage.jobs.get(TENANT, job.id)).counters.success_count == 1
+    assert job.id in [each.id for each in (await storage.jobs.list(TENANT, JobFilter())).items]
+    listed = await storage.executions.list(TENANT, ExecutionFilter(job_id=job.id))
+    assert [row.id for row in listed.items] == [attempt.execution_id]
+    assert len((await storage.jobs.versions(TENANT, job.id, limit=5)).items) == 2
+    assert len(await storage.workers.list()) == 1
+
+
+async def test_this_version_works_on_the_schema_of_the_next(access: Access, clock: ManualClock) -> None:
+    await migrate.up(access)
+    await run(access, NEXT_VERSION)
+
+    async with open_postgres(access, clock) as storage:
+        await a_slice_of_the_protocol(storage, clock)
+
+
+async def test_this_version_goes_on_while_the_next_takes_its_step(access: Access, clock: ManualClock) -> None:
+    async with open_postgres(access, clock) as storage:
+        for _ in range(2):
+            await a_slice_of_the_protocol(storage, clock)
+        await run(access, NEXT_VERSION)
+
+        await a_slice_of_the_protocol(storage, clock)
+
+
+async def test_the_tables_of_another_program_in_the_database_are_left_alone(access: Access, clock: ManualClock) -> None:
+    await run(access, "CREATE TABLE public.jobs (title text); INSERT INTO public.jobs VALUES ('sweep the chimney')")
+    async with open_postgres(access, clock) as storage:
+        await a_running_attempt(storage)
+
+        assert (await storage.jobs.list(TENANT, JobFilter())).total == 1
+
+    await migrate.down(access, 0)
+    assert await tables(access, "public") == {"jobs"}
+    assert await ask(access, "SELECT title FROM public.jobs") == "sweep the chimney"
+
+
+async def test_a_user_who_may_only_use_the_schema_can_bring_it_up(access: Access) -> None:
+    await run(access, "CREATE ROLE tenant LOGIN; CREATE SCHEMA tocsin AUTHORIZATION tenant")
+    try:
+        theirs = Access(url=access.url.replace("tocsin@", "tenant@"))
+        assert versions(await migrate.up(theirs)) == [*VERSIONS]
+    finally:
+        await run(access, "DROP SCHEMA tocsin CASCADE; DROP ROLE tenant")
+
+
+async def test_the_clock_of_the_server_is_the_one_that_fires(access: Access) -> None:
+    async with open_postgres(access) as storage:
+        before = await ask(access, "SELECT now()")
+        now = await storage.jobs.now()
+        after = await ask(access, "SELECT now()")
+
+    assert START < before <= now <= after
