@@ -35,6 +35,8 @@ EACH_SECOND: Final = 100
 SECONDS: Final = 30
 LEASES: Final = 10_000
 AT_ONCE: Final = 50
+STARTING: Final = timedelta(seconds=10)
+"""What was due before there were nodes is no measure of how late they are."""
 
 
 async def fleet(_: Path) -> Sequence[Figure]:
@@ -45,8 +47,9 @@ async def fleet(_: Path) -> Sequence[Figure]:
             probe = await scheduler.schedule(_job("probe", JobType.EVENT, None, "probe"), allow_unknown_handler=True)
             with _nodes(server.url()):
                 await _live(scheduler)
+                since = await scheduler.storage.jobs.now()
                 polls, claims = await _probed(scheduler, probe.id)
-                late = await _lateness(scheduler)
+                late = await _lateness(scheduler, since)
             sweep = await _swept(scheduler, server.url(), probe.id)
     return [
         Figure(name="jobs created", unit="1/s", values=[creating]),
@@ -138,8 +141,8 @@ async def _swept(scheduler: Scheduler, url: str, job_id: UUID) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-async def _lateness(scheduler: Scheduler) -> list[float]:
-    figures = await scheduler.storage.executions.figures(scheduler.tenant_id, job_id=None, since=None)
+async def _lateness(scheduler: Scheduler, since: datetime) -> list[float]:
+    figures = await scheduler.storage.executions.figures(scheduler.tenant_id, job_id=None, since=since + STARTING)
     return [float(late) for late in figures.lateness_ms]
 
 
