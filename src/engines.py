@@ -66,7 +66,7 @@ async def _on_postgres(settings: Settings, telemetry: Telemetry, stack: AsyncExi
     bells = await stack.enter_async_context(PostgresBells(database, telemetry))
     pipe: Dispatcher = PostgresDispatcher(database, bells)
     if settings.redis_url is not None:
-        pipe = await _on_redis(settings.redis_url, stack, worker_id)
+        pipe = await _on_redis(settings.redis_url, telemetry, stack, worker_id)
     return Engines(
         storage=postgres_storage(database),
         pipe=pipe,
@@ -75,9 +75,9 @@ async def _on_postgres(settings: Settings, telemetry: Telemetry, stack: AsyncExi
     )
 
 
-async def _on_redis(url: str, stack: AsyncExitStack, worker_id: str) -> Dispatcher:
+async def _on_redis(url: str, telemetry: Telemetry, stack: AsyncExitStack, worker_id: str) -> Dispatcher:
     try:
-        return await stack.enter_async_context(open_redis_dispatcher(url, consumer=worker_id))
+        return await stack.enter_async_context(open_redis_dispatcher(url, telemetry, consumer=worker_id))
     except ValueError as error:
         raise InvalidInput.of("redis_url", str(error)) from None
 

@@ -54,5 +54,5 @@ async def dispatcher(request: pytest.FixtureRequest) -> AsyncIterator[Dispatcher
         return
     url = request.getfixturevalue("redis_server").url
     timing = Timing(redeliver_after=timedelta(seconds=5))
-    async with open_redis_dispatcher(url, consumer="node-1", prefix=uuid4().hex, timing=timing) as opened:
+    async with open_redis_dispatcher(url, Notes(), consumer="node-1", prefix=uuid4().hex, timing=timing) as opened:
         yield opened

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from redis.asyncio import Redis
 
+from tests.application.rig import Notes
 from tests.makers import START, new_id
 from tocsin.adapters.redis import RedisDispatcher, Timing, open_redis_dispatcher
 from tocsin.ports.dispatcher import Dispatch, Sent
@@ -37,11 +38,14 @@ class Pipes:
     url: str
     redis: Any  # redis-py types each answer as a union of all that any protocol could say.
     stack: AsyncExitStack
+    notes: Notes = field(default_factory=Notes)
     prefix: str = field(default_factory=lambda: uuid4().hex)
 
     async def node(self, name: str = "node-1", *, timing: Timing | None = None, deadline: float = 5) -> RedisDispatcher:
         """Open a node's end of the pipe."""
-        opened = open_redis_dispatcher(self.url, consumer=name, prefix=self.prefix, timing=timing, deadline=deadline)
+        opened = open_redis_dispatcher(
+            self.url, self.notes, consumer=name, prefix=self.prefix, timing=timing, deadline=deadline
+        )
         return await self.stack.enter_async_context(opened)
 
     def key(self, band: str = "medium", capability: str = RUNS) -> str:

@@ -27,6 +27,7 @@ async def test_an_entry_that_cannot_be_read_is_set_aside_and_counted(pipes: Pipe
     assert await take(node) == [before, after]
 
     assert node.malformed == 1
+    assert pipes.notes.of("dispatch.malformed") == [{"entries": 1, "in_all": 1}]
     await node.acknowledge([before, after])
     assert await pipes.length() == 0
     [(_, kept)] = await pipes.redis.xrange(f"{{{pipes.prefix}}}:unreadable")

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from deploy.local.redis import LocalRedis
+from tests.application.rig import Notes
 from tests.redis.pipes import RUNS, Pipes, a_dispatch, sent, take, until
 from tocsin.adapters.redis import RedisDispatcher, open_redis_dispatcher
 from tocsin.domain.errors import DispatcherUnavailable
@@ -102,7 +103,7 @@ async def test_many_calls_at_once_share_few_connections(brittle: Pipes) -> None:
 async def test_no_error_tells_the_password(own_redis: LocalRedis) -> None:
     own_redis.command("CONFIG", "SET", "requirepass", "right")
     url = f"redis://:s3cr3t@127.0.0.1:{own_redis.port}/0"
-    async with open_redis_dispatcher(url, consumer="node-1") as node:
+    async with open_redis_dispatcher(url, Notes(), consumer="node-1") as node:
         with pytest.raises(DispatcherUnavailable) as refused:
             await node.dispatch([a_dispatch()])
 

@@ -4,6 +4,7 @@ import pytest
 
 from deploy.local.ports import free_port
 from deploy.local.redis import LocalRedis, throwaway_redis
+from tests.application.rig import Notes
 from tests.redis.pipes import a_dispatch, sent, take, until
 from tocsin.adapters.redis import RedisDispatcher, open_redis_dispatcher
 
@@ -32,22 +33,24 @@ async def test_a_cluster_carries_all_streams_of_a_prefix() -> None:
             return b"cluster_state:ok" in server.command("CLUSTER", "INFO")
 
         await until(is_up)
-        async with open_redis_dispatcher(f"redis+cluster://127.0.0.1:{server.port}", consumer="node-1") as node:
+        async with open_redis_dispatcher(
+            f"redis+cluster://127.0.0.1:{server.port}", Notes(), consumer="node-1"
+        ) as node:
             await carries(node)
 
 
 async def test_sentinels_name_the_master(redis_server: LocalRedis) -> None:
     with throwaway_redis(watches=redis_server.port) as sentinel:
         url = f"redis+sentinel://127.0.0.1:{sentinel.port}/tocsin?db=1"
-        async with open_redis_dispatcher(url, consumer="node-1", prefix="sentinel") as node:
+        async with open_redis_dispatcher(url, Notes(), consumer="node-1", prefix="sentinel") as node:
             await carries(node)
     assert b":0\r\n" in redis_server.command("EXISTS", "{sentinel}:dispatch:low:http")
 
 
 async def test_prefixes_keep_those_who_share_a_server_apart(redis_server: LocalRedis) -> None:
     async with (
-        open_redis_dispatcher(redis_server.url, consumer="node-1", prefix="apart-1") as one,
-        open_redis_dispatcher(redis_server.url, consumer="node-1", prefix="apart-2") as other,
+        open_redis_dispatcher(redis_server.url, Notes(), consumer="node-1", prefix="apart-1") as one,
+        open_redis_dispatcher(redis_server.url, Notes(), consumer="node-1", prefix="apart-2") as other,
     ):
         dispatch = a_dispatch()
         await one.dispatch([dispatch])
@@ -71,7 +74,7 @@ async def test_prefixes_keep_those_who_share_a_server_apart(redis_server: LocalR
 )
 async def test_a_url_that_cannot_be_read_is_refused_without_telling_the_password(url: str) -> None:
     with pytest.raises(ValueError, match="the URL of Redis") as refused:
-        async with open_redis_dispatcher(url, consumer="node-1"):
+        async with open_redis_dispatcher(url, Notes(), consumer="node-1"):
             pass
 
     assert "s3cr3t" not in str(refused.value)
@@ -81,5 +84,5 @@ async def test_a_url_that_cannot_be_read_is_refused_without_telling_the_password
 @pytest.mark.parametrize("prefix", ["", "{a}", "a}"])
 async def test_a_prefix_that_would_scatter_the_keys_of_a_cluster_is_refused(prefix: str) -> None:
     with pytest.raises(ValueError, match="no braces"):
-        async with open_redis_dispatcher("redis://localhost", consumer="node-1", prefix=prefix):
+        async with open_redis_dispatcher("redis://localhost", Notes(), consumer="node-1", prefix=prefix):
             pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from ...ports.telemetry import Telemetry
 from .connection import Connection
 from .dispatcher import RedisDispatcher, Timing
 from .keys import Keys
@@ -15,7 +16,13 @@ __all__ = ["RedisDispatcher", "Timing", "open_redis_dispatcher"]
 
 @asynccontextmanager
 async def open_redis_dispatcher(
-    url: str, *, consumer: str, prefix: str = "tocsin", deadline: float = 2.0, timing: Timing | None = None
+    url: str,
+    telemetry: Telemetry,
+    *,
+    consumer: str,
+    prefix: str = "tocsin",
+    deadline: float = 2.0,
+    timing: Timing | None = None,
 ) -> AsyncIterator[RedisDispatcher]:
     """
     Open a pipe over Redis 6.2 or later, or Valkey; `open_client` says which URLs there are.
@@ -29,4 +36,4 @@ async def open_redis_dispatcher(
     keys = Keys(prefix)
     async with open_client(url, deadline=deadline) as client:
         connection = Connection(client, deadline=deadline)
-        yield RedisDispatcher(connection, keys, consumer=consumer, timing=timing or Timing())
+        yield RedisDispatcher(connection, keys, telemetry, consumer=consumer, timing=timing or Timing())

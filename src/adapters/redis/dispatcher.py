@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Final
 
 from ...ports.dispatcher import Dispatch, Sent
+from ...ports.telemetry import Telemetry
 from .connection import Connection
 from .entries import Entry, read
 from .keys import GROUP, Keys, Stream
@@ -50,9 +51,12 @@ class RedisDispatcher:
 
     is_shared = True
 
-    def __init__(self, connection: Connection, keys: Keys, *, consumer: str, timing: Timing) -> None:
+    def __init__(
+        self, connection: Connection, keys: Keys, telemetry: Telemetry, *, consumer: str, timing: Timing
+    ) -> None:
         self._connection = connection
         self._keys = keys
+        self._telemetry = telemetry
         self._timing = timing
         self._writer = Writer(connection, keys, stream_life=timing.stream_life)
         self._reader = Reader(
@@ -126,6 +130,7 @@ class RedisDispatcher:
             received[dispatch] = None
         if unreadable:
             self._malformed += len(unreadable)
+            self._telemetry.warning("dispatch.malformed", entries=len(unreadable), in_all=self._malformed)
             await self._writer.set_aside(unreadable)
         return [*received]
 
