@@ -151,6 +151,7 @@ def _scheduler(node: Node, health: HealthCheck, bells: Bells) -> Scheduler:
         dispatcher=node.parts.dispatcher,
         handlers=node.parts.handlers,
         health=health,
+        telemetry=node.parts.telemetry,
         keep=node.parts.retention.keep,
         wakers=Wakers(
             timer=partial(bells.ring, TIMER),

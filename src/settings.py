@@ -24,7 +24,6 @@ CLIENT_VARIABLES: Final = frozenset({"TOCSIN_SERVER"})
 SQLITE: Final = "sqlite:///"
 POSTGRES: Final = ("postgresql://", "postgres://")
 MEMORY: Final = "memory://"
-REDIS: Final = ("redis://", "rediss://", "redis+sentinel://", "redis+cluster://")
 
 
 def _listed(value: object) -> object:
@@ -89,8 +88,6 @@ class Settings(BaseModel):
             )
         if not self.database_url.startswith((SQLITE, MEMORY, *POSTGRES)):
             raise ValueError(f"database_url: must start with {SQLITE}, {POSTGRES[0]} or {MEMORY}")
-        if self.redis_url is not None and not self.redis_url.startswith(REDIS):
-            raise ValueError(f"redis_url: must start with {', '.join(REDIS[:-1])} or {REDIS[-1]}")
         if self.redis_url is not None and not self.uses_postgres:
             raise ValueError(f"redis_url: goes with a database_url that starts with {POSTGRES[0]}")
         return self

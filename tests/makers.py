@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, cast
 
 from tocsin.adapters.calendar import CroniterCalendar
 from tocsin.adapters.system import Uuid7Sequence
 from tocsin.domain.attempt import Attempt, Finish, Outcome, settle
 from tocsin.domain.definition import FIELD_NAMES
-from tocsin.domain.execution import ExecutionStatus
-from tocsin.domain.firing import fire, next_fire
+from tocsin.domain.execution import ExecutionStatus, JobExecution, SkipReason
+from tocsin.domain.firing import fire, new_execution, next_fire
 from tocsin.domain.job import JobDefinition, JobType, ScheduledJob
 from tocsin.domain.lifecycle import ManualRun, Moment, trigger
 from tocsin.domain.occurrences import OccurrenceSource
-from tocsin.domain.plan import Plan
+from tocsin.domain.plan import Decision, Plan
 from tocsin.domain.timing import source_of
-from tocsin.ports.stores import Decision, Worker
+from tocsin.ports.stores import Worker
 
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 """Where a ManualClock starts, and when the jobs made here were created."""
@@ -97,6 +97,20 @@ def a_failure(attempt: Attempt, **fields: object) -> Finish:
     """An attempt that raised; whether another follows is the execution's to say."""
     raised = {"status": ExecutionStatus.FAILED, "result": None, "error": "no luck", "error_type": "ValueError"}
     return settle(attempt, an_outcome(**{**raised, **fields}), chance=0)
+
+
+def executions_in_every_state(job: ScheduledJob) -> Iterator[JobExecution]:
+    """One execution of a job for each status, a minute apart."""
+    for minute, status in enumerate(ExecutionStatus):
+        nominal = START + timedelta(minutes=minute)
+        row = replace(new_execution(job, nominal, now=START, execution_id=new_id(START)), status=status)
+        match status:
+            case ExecutionStatus.RUNNING:
+                yield replace(row, lease_expires_at=START, holds_slot=True, available_at=START)
+            case ExecutionStatus.SKIPPED:
+                yield replace(row, skip_reason=SkipReason.OVERLAP, covers_until=nominal, covers_count=1)
+            case _:
+                yield row
 
 
 def a_worker(**fields: object) -> Worker:

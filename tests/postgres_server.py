@@ -4,6 +4,10 @@ PostgreSQL for tests: `postgres_url` is a new database with the schema, `empty_p
 Both are on a server that the session starts when a test first asks, and gone after the test. A test
 that is to run on other versions than the newest is parametrised by `postgres_version`; a test that stops,
 pauses or floods a server has one to itself in `own_postgres`.
+
+`postgres_access` is for suites of hundreds of tests that have several engines: one database for all of them,
+emptied before each. With the program of a pgbouncer in `LOCAL_POOLER` it is reached through that one, in
+transaction mode. `LOCAL_POSTGRES` names another server for them all (`deploy.local.postgres_programs`).
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ import pytest
 
 from deploy.local.postgres import NEWEST, LocalPostgres, throwaway_postgres
 from deploy.local.postgres_programs import PostgresUnavailable
+from tests.postgres.pooler import CHOICE as POOLER
+from tests.postgres.pooler import a_pooler
 from tocsin.adapters.postgres import migrate
 from tocsin.adapters.postgres.connection import Access
 
@@ -28,6 +34,21 @@ PostgresServers = Callable[[int], LocalPostgres]
 
 _NUMBERS = count(1)
 _TEMPLATE = "migrated"
+_POOLED_CONNECTIONS = 20
+
+_SWEEP = """
+SET lock_timeout = '10s';
+SET session_replication_role = replica; -- so that no foreign key asks for an order
+DO $$
+DECLARE
+    name text;
+BEGIN
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'tocsin' AND tablename <> 'schema_migrations' LOOP
+        EXECUTE format('DELETE FROM tocsin.%I', name);
+    END LOOP;
+END
+$$
+"""
 
 
 def _await(work: Coroutine[Any, Any, object]) -> None:
@@ -36,9 +57,9 @@ def _await(work: Coroutine[Any, Any, object]) -> None:
         thread.submit(asyncio.run, work).result()
 
 
-def _execute(server: LocalPostgres, *statements: str) -> None:
+def _execute(url: str, *statements: str) -> None:
     async def work() -> None:
-        connection = await asyncpg.connect(server.url())
+        connection = await asyncpg.connect(url)
         try:
             for statement in statements:
                 await connection.execute(statement)
@@ -51,9 +72,9 @@ def _execute(server: LocalPostgres, *statements: str) -> None:
 @contextmanager
 def _database(server: LocalPostgres, template: str) -> Iterator[str]:
     name = f"test_{next(_NUMBERS)}"
-    _execute(server, f"CREATE DATABASE {name} TEMPLATE {template}")
+    _execute(server.url(), f"CREATE DATABASE {name} TEMPLATE {template}")
     yield server.url(name)
-    _execute(server, f"DROP DATABASE {name} WITH (FORCE)")
+    _execute(server.url(), f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture(scope="session")
@@ -94,7 +115,7 @@ def migrated_postgres(postgres_servers: PostgresServers) -> Callable[[int], str]
     def template(version: int) -> str:
         if version not in migrated:
             server = postgres_servers(version)
-            _execute(server, f"CREATE DATABASE {_TEMPLATE}")
+            _execute(server.url(), f"CREATE DATABASE {_TEMPLATE}")
             _await(migrate.up(Access(url=server.url(_TEMPLATE))))
             migrated.add(version)
         return _TEMPLATE
@@ -120,6 +141,28 @@ def postgres_url(
 ) -> Iterator[str]:
     with _database(postgres_servers(postgres_version), migrated_postgres(postgres_version)) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def _swept_postgres(
+    postgres_server: LocalPostgres, migrated_postgres: Callable[[int], str]
+) -> Iterator[tuple[str, Access]]:
+    """Where the shared database is swept, and how it is used."""
+    with ExitStack() as stack:
+        url = stack.enter_context(_database(postgres_server, migrated_postgres(postgres_server.version)))
+        if os.environ.get(POOLER):
+            pooled = stack.enter_context(a_pooler(url, connections=_POOLED_CONNECTIONS))
+            yield url, Access(url=pooled, pooler=True)
+        else:
+            yield url, Access(url=url)
+
+
+@pytest.fixture
+def postgres_access(_swept_postgres: tuple[str, Access]) -> Access:
+    """The way to a database with the schema and no rows, for a test that leaves the schema alone."""
+    url, access = _swept_postgres
+    _execute(url, _SWEEP)
+    return access
 
 
 @pytest.fixture

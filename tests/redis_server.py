@@ -1,4 +1,8 @@
-"""The Redis of the tests: one for the whole session, each test under a prefix of its own."""
+"""
+The Redis of the tests: one for the whole session, each test under a prefix of its own.
+
+`LOCAL_REDIS` names another, or a Valkey (`deploy.local.redis`).
+"""
 
 from __future__ import annotations
 

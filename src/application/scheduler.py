@@ -28,6 +28,7 @@ from ..ports.reports import Health, JobStatistics, Metrics, Period, Preview
 from ..ports.scheduler import IDEMPOTENCY_KEY_BOUNDS, LOG_BOUNDS, JobChanges, JobOptions, OnConflict, Timing
 from ..ports.storage import Storage
 from ..ports.stores import Changed, Page, Worker
+from ..ports.telemetry import Telemetry
 from .auditing import Auditor
 from .handing_on import hand_on
 from .planning import Planning
@@ -66,6 +67,7 @@ class Scheduler:
     dispatcher: Dispatcher
     handlers: Handlers
     health: Callable[[], Awaitable[Health]]
+    telemetry: Telemetry
     keep: timedelta = KEEP
     wakers: Wakers = Wakers()
     tenant_id: str = DEFAULT_TENANT
@@ -326,7 +328,7 @@ class Scheduler:
         return lambda job, now: change(job, self.planning.moment(now, self.actor))
 
     async def _tell(self, changed: Changed) -> None:
-        await hand_on(changed.dispatches, to=self.dispatcher, telemetry=self.planning.telemetry)
+        await hand_on(changed.dispatches, to=self.dispatcher, telemetry=self.telemetry)
         if changed.stopped:
             self.wakers.heartbeat()
         self.wakers.timer()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from .errors import LeaseLost
 from .execution import ExecutionStatus, PastAttempt
-from .job import Backoff, HandlerType
-from .json import Json
+from .job import Backoff, HandlerType, JobDefinition
+from .json import Json, document_of, document_text
 
 RETRY_CAP: Final = timedelta(hours=1)
 
@@ -46,6 +47,39 @@ class Attempt:
     span_id: str | None = None
     parent_span_id: str | None = None
 
+    @classmethod
+    def of(cls, definition: JobDefinition, execution: Mapping[str, Any]) -> Attempt:
+        """
+        Word what a worker, or a sweeper, needs of a claimed execution: its fields by name, and its job's definition.
+
+        An execution without a payload of its own is given a copy of the job's, which its handler may change.
+        """
+        payload = execution["payload"]
+        return cls(
+            execution_id=execution["id"],
+            job_id=execution["job_id"],
+            tenant_id=execution["tenant_id"],
+            job_name=definition.name,
+            handler_type=definition.handler_type,
+            handler_name=definition.handler_name,
+            payload=document_of(document_text(definition.payload)) if payload is None else payload,
+            attempt=execution["attempt"],
+            failures=execution["failures"],
+            max_retries=execution["max_retries"],
+            retry_delay_ms=definition.retry_delay_ms,
+            backoff=definition.backoff,
+            retry_jitter=definition.retry_jitter,
+            timeout_ms=definition.timeout_ms,
+            lock_timeout_seconds=definition.lock_timeout_seconds,
+            scheduled_at=execution["scheduled_at"],
+            started_at=execution["started_at"] or execution["created_at"],
+            idempotency_key=execution["idempotency_key"],
+            correlation_id=execution["correlation_id"],
+            trace_id=execution["trace_id"],
+            span_id=execution["span_id"],
+            parent_span_id=execution["parent_span_id"],
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
@@ -57,6 +91,19 @@ class Outcome:
     error: str | None = None
     error_type: str | None = None
     error_stack: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """
+    What an execution's row waits for between two attempts.
+
+    `next_retry_at` is None unless the last attempt failed, `dispatched_at` unless the next is available already.
+    """
+
+    available_at: datetime
+    next_retry_at: datetime | None
+    dispatched_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +130,19 @@ class Finish:
     past_attempt: PastAttempt | None = None
     releases_slot: bool = True
     lease_expires_at: datetime | None = None
+
+    def is_of(self, attempt: int, lease_expires_at: datetime | None) -> bool:
+        """Tell whether a running row, by its attempt and lease, is the one that this was made for."""
+        return self.attempt == attempt and self.lease_expires_at in {None, lease_expires_at}
+
+    def wait(self, failures: int, now: datetime) -> Wait:
+        """Say what a row that had `failures` waits for once this, a pending one, is written at the store's now."""
+        available_at = self.available_at or now
+        return Wait(
+            available_at=available_at,
+            next_retry_at=available_at if self.failures > failures else None,
+            dispatched_at=now if available_at <= now else None,
+        )
 
 
 def retry_delay(attempt: Attempt, failures: int, *, chance: float) -> timedelta:

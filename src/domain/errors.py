@@ -163,13 +163,15 @@ class LeaseLost(TocsinError):
     code = "LEASE_LOST"
 
 
-class DispatcherUnavailable(TocsinError):
+class Unavailable(TocsinError):
+    """Something that a node cannot do without did not answer within its deadline; trying again may help."""
+
+    code = "UNAVAILABLE"
+
+
+class DispatcherUnavailable(Unavailable):
     """The pipe did not answer within its deadline; what was handed to it may be carried or not."""
 
-    code = "UNAVAILABLE"
 
-
-class StoreUnavailable(TocsinError):
+class StoreUnavailable(Unavailable):
     """The store did not answer within its deadline; nothing was changed."""
-
-    code = "UNAVAILABLE"

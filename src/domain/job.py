@@ -9,13 +9,16 @@ from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
+from .bands import Band
 from .counters import JobCounters
 from .errors import InvalidTransition
 from .execution import ExecutionStatus
 from .json import Json
 
 DEFAULT_TENANT: Final = "default"
-PRIORITY_NAMES: Final = MappingProxyType({"low": 25, "medium": 50, "high": 75, "critical": 100})
+PRIORITY_NAMES: Final = MappingProxyType({band.name.lower(): band.value for band in Band})
+LOCK_TIMEOUT_SECONDS: Final = 60
+"""How long a lease lasts by default, and where the job's own word for it cannot be read."""
 
 
 class JobType(StrEnum):
@@ -125,7 +128,7 @@ class JobDefinition:
     backoff: Backoff = Backoff.EXPONENTIAL
     retry_jitter: float = 0.0
     timeout_ms: int = 300_000
-    lock_timeout_seconds: int = 60
+    lock_timeout_seconds: int = LOCK_TIMEOUT_SECONDS
 
     @property
     def capability(self) -> str:

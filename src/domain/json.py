@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, time, timedelta
 from enum import Enum
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 from uuid import UUID
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
@@ -32,6 +32,16 @@ class NotStorable(ValueError):
 def encoded(value: Json) -> str:
     """Write compact JSON, the one form in which every store keeps documents."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def document_text(value: Json) -> str | None:
+    """Write a document as `encoded` does; null is no document."""
+    return None if value is None else encoded(value)
+
+
+def document_of(text: str | None) -> Json:
+    """Read what `document_text` wrote."""
+    return None if text is None else cast("Json", json.loads(text))
 
 
 def storable(value: object, *, limit: int = RESULT_LIMIT) -> Json:

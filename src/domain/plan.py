@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeAlias
+from typing import Final, TypeAlias
 from uuid import UUID
 
 from .definition import document
 from .execution import ExecutionStatus, JobExecution, Origin
 from .job import JobDefinition, JobStatus, JobType, ScheduledJob
 from .json import Json
+
+ROWS_AT_ONCE: Final = 2_000
+"""New executions of one fire, but for those of the plan that reaches them."""
 
 NewId: TypeAlias = Callable[[datetime], UUID]
 """Makes a UUIDv7 for an instant; ids made later sort later."""
@@ -45,6 +48,26 @@ class Plan:
     executions: tuple[JobExecution, ...] = ()
     cancels_open: bool = False
     change: JobChange | None = None
+
+
+Decision: TypeAlias = Callable[[ScheduledJob, datetime], Plan]
+"""A pure decision about one locked job at the store's now; what it raises undoes the transaction."""
+
+
+def at_once(plans: Iterable[Plan]) -> list[Plan]:
+    """
+    Take plans, made as they are asked for, until they come to `ROWS_AT_ONCE` new executions.
+
+    The jobs behind stay due. What a fleet owes after an hour without nodes is more than one transaction has time for,
+    and one that fails for that would be tried again, as large, for ever.
+    """
+    taken, rows = [], 0
+    for plan in plans:
+        taken.append(plan)
+        rows += len(plan.executions)
+        if rows >= ROWS_AT_ONCE:
+            break
+    return taken
 
 
 def versioned(before: ScheduledJob, plan: Plan, now: datetime, *, by: str | None, reason: str) -> Plan:
@@ -130,3 +153,13 @@ def with_outcome(job: ScheduledJob, status: ExecutionStatus, *, origin: Origin, 
     is_of_schedule = origin in {Origin.SCHEDULE, Origin.RETRY} and scheduled_at == job.last_nominal
     is_judged = job.definition.type is JobType.ONE_TIME and is_of_schedule and status.terminal
     return replace(job, outcome=status) if is_judged else job
+
+
+def is_at_stake(*, exhausted: bool, job_type: str | None) -> bool:
+    """
+    Tell whether the end of an execution may change its job's own row, so that a store must lock that row first.
+
+    The end may conclude a job that is exhausted, and is the outcome of one that runs once (`concluded`,
+    `with_outcome`). `job_type` is None if the definition cannot be read.
+    """
+    return exhausted or job_type == JobType.ONE_TIME

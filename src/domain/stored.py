@@ -1,4 +1,4 @@
-"""Definitions as they are read: whatever somebody wrote into the file, it hinders nobody but its own job."""
+"""Definitions as they are read: whatever somebody wrote into the store, it hinders nobody but its own job."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def shared_definition(text: str) -> JobDefinition:
     return _kept_definition(text) if len(text) <= _LONGEST_KEPT else own_definition(text)
 
 
-# Kept by the text itself, so that no edit of the file, whoever made it, is ever overlooked.
+# Kept by the text itself, so that no edit of the store, whoever made it, is ever overlooked.
 _kept_definition = lru_cache(maxsize=_DEFINITIONS_KEPT)(own_definition)
 
 

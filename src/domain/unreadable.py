@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from typing import TypeAlias
 
 from .errors import Conflict
 from .job import JobStatus, ScheduledJob
 from .lifecycle import unplannable
-from .plan import Plan
+from .plan import Decision, Plan
 from .stored import UnreadableDefinition
-
-Decision: TypeAlias = Callable[[ScheduledJob, datetime], Plan]
-"""A pure decision about one locked job at the store's now."""
 
 
 def planned(job: ScheduledJob, now: datetime, planner: Decision) -> Plan:

@@ -127,10 +127,11 @@ class RecentLedgers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purged:
-    """What one retention batch removed."""
+    """What one retention batch removed; `next` is where the following one goes on, None behind the last."""
 
     executions: int
     jobs: int
+    next: UUID | None = None
 
 
 class Ledger(Protocol):
@@ -152,7 +153,8 @@ class Ledger(Protocol):
 
         Jobs locked by another caller are passed over. An execution of origin `schedule` whose (job, nominal
         time) exists already is not inserted again, and the job still advances. A row that cannot be read is
-        set aside as failed, with a recorded version, and does not hinder the rest.
+        set aside as failed, with a recorded version, and does not hinder the rest. Once plans come to
+        `domain.plan.ROWS_AT_ONCE` new executions, the jobs behind stay due for the next call.
         """
 
     async def claim(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:
@@ -254,11 +256,12 @@ class Ledger(Protocol):
         - `made_before` None and `made_after` 0: everything later is in `entries`.
         """
 
-    async def purge(self, *, keep: timedelta, newest: int, limit: int) -> Purged:
+    async def purge(self, *, keep: timedelta, newest: int, limit: int, after: UUID | None = None) -> Purged:
         """
-        Remove up to `limit` ended and released executions, oldest first, with their logs.
+        Look at up to `limit` executions, oldest id first, and remove what may go.
 
-        Those go that were created longer than `keep` ago and are not among the `newest` ids of their job, which
-        a job deleted longer than `keep` ago keeps no more; then up to `limit` jobs deleted that long ago that have
-        no executions left, with their versions.
+        Those ended and released go, with their logs, that were created longer than `keep` ago and are not among the
+        `newest` ids of their job, which a job deleted longer than `keep` ago keeps no more; then up to `limit` jobs
+        deleted that long ago that have no executions left, with their versions. `after` goes on behind what was
+        looked at; a stretch without any that old is the last.
         """

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 from uuid import UUID
 
 from ..domain.execution import JobExecution
 from ..domain.job import ScheduledJob
 from ..domain.ledger import JobLedger, Window
-from ..domain.plan import JobChange, Plan
+from ..domain.plan import Decision, JobChange
 from .dispatcher import Dispatch
 from .ledger import LogLine
 from .queries import ExecutionFilter, JobFilter
 
 T = TypeVar("T")
-
-Decision: TypeAlias = Callable[[ScheduledJob, datetime], Plan]
-"""A pure decision about one locked job at the store's now; what it raises undoes the transaction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +163,7 @@ UNCLAIMED_AFTER: Final = timedelta(minutes=1)
 """For how long an execution must have been ready before it is told of as unclaimed."""
 
 UNCLAIMED_SAMPLE: Final = 10_000
+"""How many unclaimed executions are counted at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -117,8 +117,8 @@ class FaultyLedger:
 
         return await self._call("recent_ledgers", call)
 
-    async def purge(self, *, keep: timedelta, newest: int, limit: int) -> Purged:
-        return await self._call("purge", lambda: self._inner.purge(keep=keep, newest=newest, limit=limit))
+    async def purge(self, *, keep: timedelta, newest: int, limit: int, after: UUID | None = None) -> Purged:
+        return await self._call("purge", lambda: self._inner.purge(keep=keep, newest=newest, limit=limit, after=after))
 
 
 class BrittlePipe(InProcessDispatcher):

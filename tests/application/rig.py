@@ -79,6 +79,7 @@ class Rig:
             dispatcher=self.pipe,
             handlers=self.handlers,
             health=self.health,
+            telemetry=self.notes,
         )
 
     def another_timer(self) -> Timer:

@@ -101,6 +101,7 @@ class Cluster:
             dispatcher=parts.dispatcher,
             handlers=parts.handlers,
             health=HealthCheck(storage=self.storage, clock=parts.clock),
+            telemetry=parts.telemetry,
             wakers=Wakers(registration=lambda: node.wake("registration")),
         )
         await node.start()

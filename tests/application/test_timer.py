@@ -11,8 +11,7 @@ from tests.contracts.steps import versions_of
 from tests.makers import START, a_job
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.domain.job import JobStatus, JobType, ScheduledJob
-from tocsin.domain.plan import Plan
-from tocsin.ports.stores import Decision
+from tocsin.domain.plan import Decision, Plan
 
 
 def corrupted(schedule: str, timezone: str) -> Decision:

@@ -94,7 +94,8 @@ class CommandLine:
 
     def __post_init__(self) -> None:
         self.storage: Storage = memory_storage(self.clock)
-        self.planning = Planning(CroniterCalendar(), Uuid7Sequence(), StructuredLog(level="error"))
+        self.telemetry = StructuredLog(level="error")
+        self.planning = Planning(CroniterCalendar(), Uuid7Sequence(), self.telemetry)
         self.preview = Previews(self.planning).of_timing
         self.factories = Factories(
             connect=self.connect,
@@ -118,7 +119,7 @@ class CommandLine:
         if not self.reachable:
             raise StoreUnavailable(f"no server answers at {server}")
         health = HealthCheck(storage=self.storage, clock=self.clock, pulses=self.pulses)
-        retention = Retention(ledger=self.storage.ledger, telemetry=StructuredLog(level="error"))
+        retention = Retention(ledger=self.storage.ledger, telemetry=self.telemetry)
 
         async def report() -> dict[str, Json]:
             return cast("dict[str, Json]", storable(asdict(await health())))
@@ -134,6 +135,7 @@ class CommandLine:
                 dispatcher=InProcessDispatcher(capabilities=frozenset),
                 handlers=handlers,
                 health=health,
+                telemetry=self.telemetry,
             )
 
     def create(self, *options: str, name: str = "report", at: str = "0 2 * * *") -> Any:  # noqa: ANN401 - a JSON object

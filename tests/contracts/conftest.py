@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -12,12 +13,14 @@ import pytest
 from tests.application.rig import Notes
 from tests.sqlite.next_version import make_next_version
 from tocsin.adapters.memory import InProcessDispatcher, memory_storage
-from tocsin.adapters.postgres import Access, PostgresBells, PostgresDispatcher, open_database, open_postgres
+from tocsin.adapters.postgres import PostgresBells, PostgresDispatcher, open_database, open_postgres, postgres_storage
 from tocsin.adapters.redis import Timing, open_redis_dispatcher
 from tocsin.adapters.sqlite import open_sqlite
 from tocsin.adapters.system import ManualClock
+from tocsin.engines import Engines, open_engines
 from tocsin.ports.dispatcher import Dispatcher
 from tocsin.ports.storage import Storage
+from tocsin.settings import Settings
 
 
 @pytest.fixture
@@ -37,8 +40,7 @@ async def storage(request: pytest.FixtureRequest, clock: ManualClock, tmp_path: 
                 yield opened
         case _:
             # Asked for here, so that only a test of this engine starts a server.
-            access = Access(url=request.getfixturevalue("postgres_url"))
-            async with open_postgres(access, clock) as opened:
+            async with open_postgres(request.getfixturevalue("postgres_access"), clock) as opened:
                 yield opened
 
 
@@ -48,7 +50,7 @@ async def dispatcher(request: pytest.FixtureRequest) -> AsyncIterator[Dispatcher
         yield InProcessDispatcher()
         return
     if request.param == "postgres":
-        access = Access(url=request.getfixturevalue("postgres_url"))
+        access = request.getfixturevalue("postgres_access")
         async with open_database(access) as database, PostgresBells(database, Notes()) as bells:
             yield PostgresDispatcher(database, bells)
         return
@@ -56,3 +58,23 @@ async def dispatcher(request: pytest.FixtureRequest) -> AsyncIterator[Dispatcher
     timing = Timing(redeliver_after=timedelta(seconds=5))
     async with open_redis_dispatcher(url, Notes(), consumer="node-1", prefix=uuid4().hex, timing=timing) as opened:
         yield opened
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres", "postgres and redis"])
+async def engines(request: pytest.FixtureRequest, clock: ManualClock, tmp_path: Path) -> AsyncIterator[Engines]:
+    """All that a node shares with others, as the URLs name it, but that PostgreSQL too goes by the clock given."""
+    if request.param in {"memory", "sqlite"}:
+        url = "memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'tocsin.db'}"
+        async with open_engines(Settings(database_url=url), clock, Notes(), worker_id="node-1") as opened:
+            yield opened
+        return
+    async with AsyncExitStack() as stack:
+        access = request.getfixturevalue("postgres_access")
+        database = await stack.enter_async_context(open_database(access, clock))
+        bells = await stack.enter_async_context(PostgresBells(database, Notes()))
+        pipe: Dispatcher = PostgresDispatcher(database, bells)
+        if request.param == "postgres and redis":
+            server = request.getfixturevalue("redis_server")
+            redis = open_redis_dispatcher(server.url, Notes(), consumer="node-1", prefix=uuid4().hex)
+            pipe = await stack.enter_async_context(redis)
+        yield Engines(storage=postgres_storage(database), pipe=pipe, bells=bells, wake_seconds=1)

@@ -19,11 +19,10 @@ from tocsin.domain.job import JobStatus, ScheduledJob
 from tocsin.domain.ledger import Window
 from tocsin.domain.lifecycle import Moment
 from tocsin.domain.occurrences import EARLIEST
-from tocsin.domain.plan import NewId, Plan
+from tocsin.domain.plan import Decision, NewId, Plan
 from tocsin.ports.dispatcher import Dispatch
 from tocsin.ports.ledger import Planner
 from tocsin.ports.storage import Storage
-from tocsin.ports.stores import Decision
 
 Step: TypeAlias = Callable[[ScheduledJob, Moment], Plan]
 Call: TypeAlias = Callable[[Storage, NewId], Awaitable[object]]

@@ -6,7 +6,7 @@ import pytest
 
 from tests.application.rig import Notes
 from tocsin.adapters.memory import LocalBells
-from tocsin.adapters.postgres import Access, PostgresBells, open_database
+from tocsin.adapters.postgres import PostgresBells, open_database
 from tocsin.ports.bells import DISPATCH, HEARTBEAT, TIMER, Bells
 
 
@@ -15,8 +15,10 @@ async def bells(request: pytest.FixtureRequest) -> AsyncIterator[Bells]:
     if request.param == "memory":
         yield LocalBells()
         return
-    access = Access(url=request.getfixturevalue("postgres_url"))
-    async with open_database(access) as database, PostgresBells(database, Notes()) as opened:
+    async with (
+        open_database(request.getfixturevalue("postgres_access")) as database,
+        PostgresBells(database, Notes()) as opened,
+    ):
         yield opened
 
 

@@ -14,7 +14,7 @@ from tocsin.domain.execution import ExecutionStatus, SkipReason
 from tocsin.domain.firing import new_execution
 from tocsin.domain.job import JobStatus, JobType, MisfirePolicy, OverlapPolicy, ScheduledJob
 from tocsin.domain.lifecycle import cancel, delete, pause
-from tocsin.domain.plan import Plan
+from tocsin.domain.plan import ROWS_AT_ONCE, Plan
 from tocsin.ports.queries import JobFilter
 from tocsin.ports.storage import Storage
 
@@ -107,6 +107,21 @@ async def test_a_job_that_is_behind_stays_due(storage: Storage, clock: ManualClo
     assert fired.next_due == clock.now()
     assert (await storage.ledger.fire(one_step, limit=10)).jobs == 1
     assert await nominal_times(storage, job) == [START + MINUTE, START + 2 * MINUTE]
+
+
+async def test_what_many_jobs_owe_is_written_in_parts_and_the_rest_stays_due(
+    storage: Storage, clock: ManualClock
+) -> None:
+    due = {"schedule": "every 1s", "overlap_policy": OverlapPolicy.ALLOW_ALL, "misfire_grace_seconds": 3600}
+    jobs = [await storage.jobs.add(a_job(**due)) for _ in range(3)]
+    clock.advance(ROWS_AT_ONCE // 2)
+
+    fired = [await storage.ledger.fire(planner, limit=10) for _ in range(3)]
+
+    assert [each.jobs for each in fired] == [2, 1, 0]
+    assert fired[0].next_due == START + timedelta(seconds=1)
+    assert [each.executions for each in fired] == [ROWS_AT_ONCE, ROWS_AT_ONCE // 2, 0]
+    assert {(await storage.jobs.get(TENANT, job.id)).counters.scheduled_count for job in jobs} == {ROWS_AT_ONCE // 2}
 
 
 @pytest.mark.parametrize("step", [pause, cancel, delete])

@@ -55,6 +55,24 @@ async def test_retention_goes_oldest_first_within_its_limit(storage: Storage, cl
     assert [row.id for row in await executions_of(storage, job)] == [row.id for row in rows[2:]]
 
 
+async def test_retention_goes_on_behind_what_it_keeps(storage: Storage, clock: ManualClock) -> None:
+    kept, other = [await an_idle_job(storage, concurrency=9) for _ in range(2)]
+    for job in (kept, other):
+        await storage.ledger.finish([a_success(each) for each in await claim(storage, *await trigger(storage, job, 3))])
+    clock.advance(31 * DAY)
+    await storage.ledger.finish([a_success(each) for each in await claim(storage, *await trigger(storage, other, 3))])
+
+    removed, after = [], None
+    for _ in range(4):
+        purged = await storage.ledger.purge(keep=30 * DAY, newest=3, limit=2, after=after)
+        removed.append(purged.executions)
+        after = purged.next
+
+    assert removed == [0, 1, 2, 0]
+    assert after is None
+    assert len(await executions_of(storage, kept)) == len(await executions_of(storage, other)) == 3
+
+
 async def test_retention_takes_the_logs_along(storage: Storage, clock: ManualClock) -> None:
     attempt = await a_running_attempt(storage)
     await storage.ledger.append_logs(

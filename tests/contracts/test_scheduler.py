@@ -1,4 +1,4 @@
-"""What `IScheduler` promises, in process and over HTTP against a listening server."""
+"""What `IScheduler` promises, on all engines, in process and over HTTP against a listening server."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from uuid import UUID
 import pytest
 from aiohttp.test_utils import TestServer
 
-from tests.http.nodes import NodeInMemory, node_in_memory
+from tests.http.nodes import StillNode, node_on
 from tests.makers import START, a_definition, a_worker, planner
 from tocsin.adapters.http import HttpScheduler, create_app
+from tocsin.adapters.system import ManualClock
 from tocsin.domain.definition import document
 from tocsin.domain.errors import (
     Conflict,
@@ -31,6 +32,7 @@ from tocsin.domain.errors import (
 from tocsin.domain.execution import ExecutionStatus, JobExecution, Origin
 from tocsin.domain.job import HandlerType, JobStatus, JobType, MisfirePolicy, OverlapPolicy, ScheduledJob
 from tocsin.domain.ledger import Fate, FindingKind, LedgerTotals, Window
+from tocsin.engines import Engines
 from tocsin.ports.ledger import LogLine
 from tocsin.ports.queries import ExecutionFilter, JobFilter, SortBy, SortOrder
 from tocsin.ports.reports import HealthStatus, Period
@@ -40,13 +42,13 @@ NOBODY = UUID(int=7)
 
 
 @pytest.fixture
-async def node() -> AsyncIterator[NodeInMemory]:
-    async with node_in_memory() as node:
+async def node(engines: Engines, clock: ManualClock) -> AsyncIterator[StillNode]:
+    async with node_on(engines, clock) as node:
         yield node
 
 
 @pytest.fixture(params=["in process", "http"])
-async def scheduler(request: pytest.FixtureRequest, node: NodeInMemory) -> AsyncIterator[IScheduler]:
+async def scheduler(request: pytest.FixtureRequest, node: StillNode) -> AsyncIterator[IScheduler]:
     if request.param == "in process":
         yield node.scheduler
         return
@@ -64,14 +66,14 @@ async def a_job(scheduler: IScheduler, **fields: Any) -> ScheduledJob:  # noqa: 
     return await scheduler.schedule(a_definition(**fields))
 
 
-async def a_failure(scheduler: IScheduler, node: NodeInMemory) -> JobExecution:
+async def a_failure(scheduler: IScheduler, node: StillNode) -> JobExecution:
     job = await a_job(scheduler, max_retries=0)
     execution = await scheduler.trigger_job(job.id)
     await node.finish(str(execution.id), succeeds=False)
     return await scheduler.get_execution(execution.id)
 
 
-async def test_a_job_is_read_as_it_was_made(scheduler: IScheduler, node: NodeInMemory) -> None:
+async def test_a_job_is_read_as_it_was_made(scheduler: IScheduler, node: StillNode) -> None:
     definition = a_definition(
         key="minutely",
         description="each minute",
@@ -356,7 +358,7 @@ async def test_an_unknown_execution_is_not_found(scheduler: IScheduler, method: 
     assert refused.value.execution_id == NOBODY
 
 
-async def test_another_tenants_things_do_not_exist(scheduler: IScheduler, node: NodeInMemory) -> None:
+async def test_another_tenants_things_do_not_exist(scheduler: IScheduler, node: StillNode) -> None:
     acme = node.scheduler.for_tenant("acme")
     theirs = await acme.schedule(a_definition())
     execution = await acme.trigger_job(theirs.id)
@@ -429,7 +431,7 @@ async def test_an_idempotency_key_has_its_bounds(scheduler: IScheduler, key: str
     assert [error.field for error in refused.value.errors] == [field]
 
 
-async def test_an_execution_is_read_with_its_attempts(scheduler: IScheduler, node: NodeInMemory) -> None:
+async def test_an_execution_is_read_with_its_attempts(scheduler: IScheduler, node: StillNode) -> None:
     job = await a_job(scheduler, max_retries=1)
     execution = await scheduler.trigger_job(job.id)
     await node.finish(str(execution.id), succeeds=False)
@@ -441,7 +443,7 @@ async def test_an_execution_is_read_with_its_attempts(scheduler: IScheduler, nod
     assert (past.attempt, past.error_type, read.failures) == (1, "ValueError", 1)
 
 
-async def test_executions_are_listed_as_asked(scheduler: IScheduler, node: NodeInMemory) -> None:
+async def test_executions_are_listed_as_asked(scheduler: IScheduler, node: StillNode) -> None:
     job, other = await a_job(scheduler, concurrency=3), await a_job(scheduler, name="other")
     made = []
     for _ in range(3):
@@ -472,7 +474,7 @@ async def test_a_pending_execution_is_cancelled_once(scheduler: IScheduler) -> N
     assert (refused.value.subject, refused.value.current) == ("execution", "cancelled")
 
 
-async def test_what_failed_is_retried_as_a_new_execution(scheduler: IScheduler, node: NodeInMemory) -> None:
+async def test_what_failed_is_retried_as_a_new_execution(scheduler: IScheduler, node: StillNode) -> None:
     failed = await a_failure(scheduler, node)
 
     retried = await scheduler.retry_execution(failed.id)
@@ -481,7 +483,7 @@ async def test_what_failed_is_retried_as_a_new_execution(scheduler: IScheduler, 
     assert (retried.origin, retried.retry_of, retried.scheduled_at) == (Origin.RETRY, failed.id, failed.scheduled_at)
 
 
-async def test_the_newest_execution_of_a_job_is_retried_if_it_failed(scheduler: IScheduler, node: NodeInMemory) -> None:
+async def test_the_newest_execution_of_a_job_is_retried_if_it_failed(scheduler: IScheduler, node: StillNode) -> None:
     failed = await a_failure(scheduler, node)
 
     retried = await scheduler.retry_job(failed.job_id)
@@ -499,7 +501,7 @@ async def test_a_job_that_never_ran_has_nothing_to_retry(scheduler: IScheduler) 
         await scheduler.retry_job(job.id)
 
 
-async def test_an_execution_of_a_deleted_job_is_not_retried(scheduler: IScheduler, node: NodeInMemory) -> None:
+async def test_an_execution_of_a_deleted_job_is_not_retried(scheduler: IScheduler, node: StillNode) -> None:
     failed = await a_failure(scheduler, node)
     await scheduler.unschedule(failed.job_id)
 
@@ -507,7 +509,7 @@ async def test_an_execution_of_a_deleted_job_is_not_retried(scheduler: ISchedule
         await scheduler.retry_execution(failed.id)
 
 
-async def test_a_log_is_read_in_parts(scheduler: IScheduler, node: NodeInMemory) -> None:
+async def test_a_log_is_read_in_parts(scheduler: IScheduler, node: StillNode) -> None:
     execution = await scheduler.trigger_job((await a_job(scheduler)).id)
     lines = [
         LogLine(
@@ -576,7 +578,7 @@ async def test_a_preview_has_its_bounds(scheduler: IScheduler, count: int) -> No
         assert [error.field for error in refused.value.errors] == ["count"]
 
 
-async def test_the_stats_of_a_job_add_up_its_executions(scheduler: IScheduler, node: NodeInMemory) -> None:
+async def test_the_stats_of_a_job_add_up_its_executions(scheduler: IScheduler, node: StillNode) -> None:
     failed = await a_failure(scheduler, node)
     succeeded = await scheduler.trigger_job(failed.job_id)
     await node.finish(str(succeeded.id))
@@ -592,7 +594,7 @@ async def test_the_stats_of_a_job_add_up_its_executions(scheduler: IScheduler, n
 
 
 @pytest.mark.parametrize("period", list(Period))
-async def test_metrics_add_up_a_period(scheduler: IScheduler, node: NodeInMemory, period: Period) -> None:
+async def test_metrics_add_up_a_period(scheduler: IScheduler, node: StillNode, period: Period) -> None:
     await a_failure(scheduler, node)
     await node.storage.workers.beat(a_worker())
 
@@ -603,7 +605,7 @@ async def test_metrics_add_up_a_period(scheduler: IScheduler, node: NodeInMemory
     assert metrics.system.live_workers == 1
 
 
-async def test_workers_are_listed(scheduler: IScheduler, node: NodeInMemory) -> None:
+async def test_workers_are_listed(scheduler: IScheduler, node: StillNode) -> None:
     await node.storage.workers.beat(a_worker())
 
     assert [worker.name for worker in await scheduler.list_workers()] == ["node-1"]
@@ -611,9 +613,7 @@ async def test_workers_are_listed(scheduler: IScheduler, node: NodeInMemory) -> 
 
 
 @pytest.mark.parametrize("worker_id", ["node-1#4f2a", "node/1 é#b%23", "node-1/boot-1", "a?b=c&d#e"])
-async def test_a_worker_is_asked_to_drain_and_to_resume(
-    scheduler: IScheduler, node: NodeInMemory, worker_id: str
-) -> None:
+async def test_a_worker_is_asked_to_drain_and_to_resume(scheduler: IScheduler, node: StillNode, worker_id: str) -> None:
     await node.storage.workers.beat(a_worker(id=worker_id))
     await node.storage.workers.beat(a_worker(id="another"))
 
@@ -634,7 +634,7 @@ async def test_a_worker_that_is_not_registered_is_not_found(scheduler: ISchedule
         assert (caught.value.code, caught.value.worker_id) == ("WORKER_NOT_FOUND", worker_id)
 
 
-async def test_metrics_tell_what_nobody_has_taken(scheduler: IScheduler, node: NodeInMemory) -> None:
+async def test_metrics_tell_what_nobody_has_taken(scheduler: IScheduler, node: StillNode) -> None:
     job = await a_job(scheduler)
     await scheduler.trigger_job(job.id)
     node.clock.advance(61)
@@ -642,7 +642,7 @@ async def test_metrics_tell_what_nobody_has_taken(scheduler: IScheduler, node: N
     assert (await scheduler.get_metrics()).queue.unclaimed == {"function/report": 1}
 
 
-async def test_health_names_every_component(scheduler: IScheduler, node: NodeInMemory) -> None:
+async def test_health_names_every_component(scheduler: IScheduler, node: StillNode) -> None:
     await node.storage.workers.beat(a_worker())
 
     health = await scheduler.health_check()
@@ -652,9 +652,7 @@ async def test_health_names_every_component(scheduler: IScheduler, node: NodeInM
     assert "store" in health.components
 
 
-async def test_the_changes_of_a_job_are_read_newest_first_and_in_pages(
-    scheduler: IScheduler, node: NodeInMemory
-) -> None:
+async def test_the_changes_of_a_job_are_read_newest_first_and_in_pages(scheduler: IScheduler, node: StillNode) -> None:
     job = await a_job(scheduler, payload={"a": 1}, end_date=START + timedelta(days=9), type=JobType.RECURRING)
     node.clock.advance(1)
     await scheduler.update_job(job.id, priority=7)
@@ -696,7 +694,7 @@ async def test_changes_are_asked_for_within_bounds(scheduler: IScheduler, query:
     assert [error.field for error in caught.value.errors] == list(query)
 
 
-async def test_a_sound_ledger_is_verified_as_clean(scheduler: IScheduler, node: NodeInMemory) -> None:
+async def test_a_sound_ledger_is_verified_as_clean(scheduler: IScheduler, node: StillNode) -> None:
     job = await a_job(scheduler, overlap_policy=OverlapPolicy.ALLOW_ALL, misfire_policy=MisfirePolicy.SKIP)
     for seconds in (60, 60, 600):
         node.clock.advance(seconds)
@@ -710,7 +708,7 @@ async def test_a_sound_ledger_is_verified_as_clean(scheduler: IScheduler, node: 
     assert report.totals == LedgerTotals(fates={Fate.PENDING: 4, Fate.DUE: 1}, skipped={"misfire": 8})
 
 
-async def test_a_lost_fire_is_found_in_its_window(scheduler: IScheduler, node: NodeInMemory) -> None:
+async def test_a_lost_fire_is_found_in_its_window(scheduler: IScheduler, node: StillNode) -> None:
     job = await a_job(scheduler, overlap_policy=OverlapPolicy.ALLOW_ALL)
     node.clock.advance(60)
     await node.storage.ledger.fire(planner, limit=1)

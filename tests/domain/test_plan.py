@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,16 @@ from tocsin.domain.counters import JobCounters
 from tocsin.domain.definition import document
 from tocsin.domain.execution import ExecutionStatus, Origin
 from tocsin.domain.job import JobStatus, JobType, ScheduledJob
-from tocsin.domain.plan import Plan, conclude, concluded, first_version, recorded, versioned, with_outcome
+from tocsin.domain.plan import (
+    Plan,
+    conclude,
+    concluded,
+    first_version,
+    is_at_stake,
+    recorded,
+    versioned,
+    with_outcome,
+)
 
 ENDS = st.none() | st.sampled_from([status for status in ExecutionStatus if status.terminal])
 
@@ -137,3 +147,25 @@ def test_an_outcome_is_taken_down_for_the_nominal_time_of_a_one_time_job_alone(
     counts = kind == "one_time" and origin in {"schedule", "retry"} and status.terminal and seconds == 1
     assert told.outcome == (status if counts else None)
     assert replace(told, outcome=None) == job
+
+
+@given(
+    kind=st.sampled_from(JobType),
+    stands=st.fixed_dictionaries(
+        {
+            "status": st.sampled_from(JobStatus),
+            "exhausted": st.booleans(),
+            "counters": st.builds(JobCounters, live=st.integers(0, 1)),
+        }
+    ),
+    end=st.sampled_from(ExecutionStatus),
+    origin=st.sampled_from(Origin),
+)
+def test_the_end_of_an_execution_leaves_a_job_that_is_not_at_stake_as_it_is(
+    kind: JobType, stands: dict[str, Any], end: ExecutionStatus, origin: Origin
+) -> None:
+    job = replace(a_job(), **stands, definition=replace(a_definition(), type=kind), last_nominal=at(3))
+
+    after = concluded(with_outcome(job, end, origin=origin, scheduled_at=at(3)), at(5)).job
+
+    assert after == job or is_at_stake(exhausted=job.exhausted, job_type=kind.value)

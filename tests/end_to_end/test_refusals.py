@@ -26,6 +26,7 @@ async def refused(folder: Path, *options: str, **environment: str) -> Ended:
         ("port", "65536"),
         ("port", "-1"),
         ("database_url", "mysql://localhost/jobs"),
+        ("redis_url", "redis://beside.a.file"),
         ("roles", "api,leader"),
         ("concurrency", "0"),
         ("drain_seconds", "soon"),

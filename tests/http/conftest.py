@@ -6,16 +6,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.http.nodes import Api, NodeInMemory, node_in_memory, serving
+from tests.http.nodes import Api, StillNode, node_in_memory, serving
 
 
 @pytest.fixture
-async def node() -> AsyncIterator[NodeInMemory]:
+async def node() -> AsyncIterator[StillNode]:
     async with node_in_memory() as node:
         yield node
 
 
 @pytest.fixture
-async def api(node: NodeInMemory) -> AsyncIterator[Api]:
+async def api(node: StillNode) -> AsyncIterator[Api]:
     async with serving(node.face()) as api:
         yield api

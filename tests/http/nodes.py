@@ -1,4 +1,4 @@
-"""A node in memory with its HTTP face, on a clock that stands still, and what speaks to it and checks its answers."""
+"""A node with its HTTP face, on a clock that stands still, and what speaks to it and checks its answers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, cast
 from uuid import UUID
 
@@ -20,14 +21,16 @@ from tocsin.adapters.calendar import CroniterCalendar
 from tocsin.adapters.handlers.catalog import LocalHandlers
 from tocsin.adapters.handlers.functions import FunctionRegistry
 from tocsin.adapters.http import Node, create_app
-from tocsin.adapters.memory import InProcessDispatcher, memory_storage
+from tocsin.adapters.memory import InProcessDispatcher, LocalBells, memory_storage
 from tocsin.adapters.system import ManualClock, Uuid7Sequence
 from tocsin.adapters.telemetry import StructuredLog
 from tocsin.application.health import HealthCheck
 from tocsin.application.planning import Planning
-from tocsin.application.scheduler import Scheduler
+from tocsin.application.scheduler import Scheduler, Wakers
 from tocsin.domain.job import DEFAULT_TENANT
 from tocsin.domain.json import Json
+from tocsin.engines import Engines
+from tocsin.ports.bells import HEARTBEAT, REGISTRATION, TIMER
 from tocsin.ports.storage import Storage
 
 BASE: Final = "/api/v1"
@@ -36,8 +39,8 @@ HANDLERS: Final = ("clean", "report")
 
 
 @dataclass(kw_only=True)
-class NodeInMemory:
-    """A scheduler and all that stands behind it; no loop runs."""
+class StillNode:
+    """A scheduler and all that stands behind it, on any engines; no loop runs."""
 
     clock: ManualClock
     storage: Storage
@@ -121,26 +124,39 @@ class Api:
 
 
 @asynccontextmanager
-async def node_in_memory() -> AsyncIterator[NodeInMemory]:
-    """Build a node that knows two functions."""
+async def node_in_memory() -> AsyncIterator[StillNode]:
+    """Build a node that shares nothing with others."""
+    clock = ManualClock()
+    engines = Engines(storage=memory_storage(clock), pipe=None, bells=LocalBells(), wake_seconds=1)
+    async with node_on(engines, clock) as node:
+        yield node
+
+
+@asynccontextmanager
+async def node_on(engines: Engines, clock: ManualClock) -> AsyncIterator[StillNode]:
+    """Build a node that knows two functions; the clock is the engines' too."""
     functions = FunctionRegistry()
     for name in HANDLERS:
         functions.handler(name)(lambda: None)
-    clock, log = ManualClock(), io.StringIO()
-    storage = memory_storage(clock)
+    log, ring = io.StringIO(), engines.bells.ring
+    telemetry = StructuredLog(stream=log)
 
     async def nothing() -> dict[str, Json]:
         return {}
 
     async with LocalHandlers(health=nothing, retention=nothing, functions=functions) as handlers:
         scheduler = Scheduler(
-            storage=storage,
-            planning=Planning(CroniterCalendar(), Uuid7Sequence(), StructuredLog(stream=log)),
-            dispatcher=InProcessDispatcher(),
+            storage=engines.storage,
+            planning=Planning(CroniterCalendar(), Uuid7Sequence(), telemetry),
+            dispatcher=engines.pipe or InProcessDispatcher(),
             handlers=handlers,
-            health=HealthCheck(storage=storage, clock=clock),
+            health=HealthCheck(storage=engines.storage, clock=clock),
+            telemetry=telemetry,
+            wakers=Wakers(
+                timer=partial(ring, TIMER), heartbeat=partial(ring, HEARTBEAT), registration=partial(ring, REGISTRATION)
+            ),
         )
-        yield NodeInMemory(clock=clock, storage=storage, scheduler=scheduler, log=log)
+        yield StillNode(clock=clock, storage=engines.storage, scheduler=scheduler, log=log)
 
 
 @asynccontextmanager
@@ -153,7 +169,7 @@ async def serving(node: Node) -> AsyncIterator[Api]:
 
 
 @asynccontextmanager
-async def serving_with(node: NodeInMemory, **changes: object) -> AsyncIterator[Api]:
+async def serving_with(node: StillNode, **changes: object) -> AsyncIterator[Api]:
     """Listen, with another scheduler, deadline or hosts."""
     async with serving(replace(node.face(), **cast("dict[str, Any]", changes))) as api:
         yield api

@@ -13,7 +13,7 @@ import pytest
 from aiohttp import ClientSession, web
 from aiohttp.test_utils import TestServer, unused_port
 
-from tests.http.nodes import NodeInMemory
+from tests.http.nodes import StillNode
 from tests.makers import a_definition
 from tocsin.adapters.http import HttpScheduler, ServerUnreachable, UnexpectedAnswer, create_app
 from tocsin.domain.errors import InvalidInput, InvalidJob, StoreUnavailable, VersionConflict
@@ -95,7 +95,7 @@ async def test_something_else_that_answers_is_no_tocsin_server(status: int, text
     assert refused.value.status == status
 
 
-async def test_a_problem_that_the_port_does_not_know_keeps_its_code(node: NodeInMemory) -> None:
+async def test_a_problem_that_the_port_does_not_know_keeps_its_code(node: StillNode) -> None:
     async with (
         TestServer(create_app(node.face())) as server,
         ClientSession(headers={"Host": "evil.example"}) as session,
@@ -108,14 +108,14 @@ async def test_a_problem_that_the_port_does_not_know_keeps_its_code(node: NodeIn
     assert (refused.value.status, refused.value.problem_code) == (403, "FORBIDDEN")
 
 
-async def test_a_version_that_cannot_be_is_a_conflict_all_the_same(node: NodeInMemory) -> None:
+async def test_a_version_that_cannot_be_is_a_conflict_all_the_same(node: StillNode) -> None:
     async with TestServer(create_app(node.face())) as server, HttpScheduler(str(server.make_url("/"))) as client:
         job = await client.schedule(a_definition())
         with pytest.raises(VersionConflict):
             await client.pause_job(job.id, expected_version=0)
 
 
-async def test_an_unhealthy_server_still_says_how_it_is(node: NodeInMemory) -> None:
+async def test_an_unhealthy_server_still_says_how_it_is(node: StillNode) -> None:
     async def check() -> Health:
         return Health(
             status=HealthStatus.UNHEALTHY,
@@ -149,7 +149,7 @@ def test_an_address_that_is_none_is_refused(address: str) -> None:
     assert [error.field for error in refused.value.errors] == ["base_url"]
 
 
-async def test_an_address_may_have_a_path_in_front(node: NodeInMemory) -> None:
+async def test_an_address_may_have_a_path_in_front(node: StillNode) -> None:
     outer = web.Application()
     outer.add_subapp("/tocsin/", create_app(node.face()))
     async with TestServer(outer) as server, HttpScheduler(str(server.make_url("/tocsin"))) as client:
@@ -157,7 +157,7 @@ async def test_an_address_may_have_a_path_in_front(node: NodeInMemory) -> None:
 
 
 @pytest.mark.parametrize("payload", [{"a": object()}, {"a": float("nan")}, {"a": "\ud800"}])
-async def test_what_is_no_json_is_refused_before_it_is_sent(node: NodeInMemory, payload: dict[str, object]) -> None:
+async def test_what_is_no_json_is_refused_before_it_is_sent(node: StillNode, payload: dict[str, object]) -> None:
     async with TestServer(create_app(node.face())) as server, HttpScheduler(str(server.make_url("/"))) as client:
         with pytest.raises(InvalidJob) as refused:
             await client.trigger_job(UUID(int=1), payload=payload)  # type: ignore[arg-type]  # what is refused

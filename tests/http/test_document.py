@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from tests.http.nodes import Api, NodeInMemory
+from tests.http.nodes import Api, StillNode
 from tocsin.adapters.http import create_app
 from tocsin.domain.definition import INTEGER_BOUNDS, TEXT_BOUNDS
 from tocsin.ports.queries import LIMIT_BOUNDS
@@ -21,7 +21,7 @@ async def test_the_document_is_valid_openapi(api: Api) -> None:
     OpenAPIV31SpecValidator(api.document).validate()
 
 
-async def test_the_document_lists_every_route_and_no_other(node: NodeInMemory, api: Api) -> None:
+async def test_the_document_lists_every_route_and_no_other(node: StillNode, api: Api) -> None:
     served = {
         (route.resource.canonical, route.method)
         for route in create_app(node.face()).router.routes()

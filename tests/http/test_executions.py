@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.http.nodes import NOBODY, Api, NodeInMemory
+from tests.http.nodes import NOBODY, Api, StillNode
 from tocsin.domain.execution import JobExecution
 from tocsin.ports.ledger import LogLine
 
@@ -28,7 +28,7 @@ async def test_an_execution_shows_every_field_of_its_record(api: Api) -> None:
     assert shown["scheduled_at"] == "2026-01-01T00:00:00Z"
 
 
-async def test_an_execution_lists_its_past_attempts(api: Api, node: NodeInMemory) -> None:
+async def test_an_execution_lists_its_past_attempts(api: Api, node: StillNode) -> None:
     execution_id = await an_execution(api, max_retries=1)
     await node.finish(execution_id, succeeds=False)
 
@@ -39,7 +39,7 @@ async def test_an_execution_lists_its_past_attempts(api: Api, node: NodeInMemory
     assert (shown["status"], shown["failures"]) == ("pending", 1)
 
 
-async def test_executions_of_all_jobs_are_listed_and_narrowed_down(api: Api, node: NodeInMemory) -> None:
+async def test_executions_of_all_jobs_are_listed_and_narrowed_down(api: Api, node: StillNode) -> None:
     one, other = await an_execution(api, name="one"), await an_execution(api, name="other")
     await node.finish(one)
     job_id = (await api.ask("GET", f"/executions/{other}")).body["job_id"]
@@ -64,7 +64,7 @@ async def test_a_pending_execution_is_cancelled_once(api: Api) -> None:
     assert (second.status, second.body["code"], second.body["subject"]) == (409, "INVALID_TRANSITION", "execution")
 
 
-async def test_a_failed_execution_is_retried_as_a_new_one(api: Api, node: NodeInMemory) -> None:
+async def test_a_failed_execution_is_retried_as_a_new_one(api: Api, node: StillNode) -> None:
     execution_id = await an_execution(api, max_retries=0)
     await node.finish(execution_id, succeeds=False)
 
@@ -74,14 +74,14 @@ async def test_a_failed_execution_is_retried_as_a_new_one(api: Api, node: NodeIn
     assert retried.headers["Location"].endswith(f"/executions/{retried.body['id']}")
 
 
-async def test_an_execution_that_succeeded_is_not_retried(api: Api, node: NodeInMemory) -> None:
+async def test_an_execution_that_succeeded_is_not_retried(api: Api, node: StillNode) -> None:
     execution_id = await an_execution(api)
     await node.finish(execution_id)
 
     assert (await api.ask("POST", f"/executions/{execution_id}/retry")).status == 409
 
 
-async def test_a_log_is_read_on_from_where_the_reader_was(api: Api, node: NodeInMemory) -> None:
+async def test_a_log_is_read_on_from_where_the_reader_was(api: Api, node: StillNode) -> None:
     execution_id = await an_execution(api)
     lines = [
         LogLine(
@@ -117,7 +117,7 @@ async def test_an_execution_that_does_not_exist_is_a_404_everywhere(api: Api, ex
     assert (answer.status, answer.body["code"]) == (404, "EXECUTION_NOT_FOUND")
 
 
-async def test_another_tenants_execution_does_not_exist(api: Api, node: NodeInMemory) -> None:
+async def test_another_tenants_execution_does_not_exist(api: Api, node: StillNode) -> None:
     acme = node.scheduler.for_tenant("acme")
     job = await acme.schedule_recurring("theirs", schedule="every 1h", handler_name="report")
     execution = await acme.trigger_job(job.id)

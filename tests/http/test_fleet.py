@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.http.nodes import Api, NodeInMemory, serving_with
+from tests.http.nodes import Api, StillNode, serving_with
 from tests.makers import a_worker
 from tocsin.ports.reports import ComponentHealth, Health, HealthStatus
 
@@ -68,7 +68,7 @@ async def test_a_schedule_that_cannot_be_previewed_is_refused_by_field(
     assert (answer.status, answer.body["code"], answer.fields) == (422, "INVALID_SCHEDULE", [field])
 
 
-async def test_workers_come_in_the_envelope_of_every_list(api: Api, node: NodeInMemory) -> None:
+async def test_workers_come_in_the_envelope_of_every_list(api: Api, node: StillNode) -> None:
     await node.storage.workers.beat(a_worker())
 
     page = (await api.ask("GET", "/workers")).body
@@ -84,7 +84,7 @@ async def test_workers_come_in_the_envelope_of_every_list(api: Api, node: NodeIn
     }
 
 
-async def test_a_worker_is_asked_under_its_id_as_a_path_writes_it(api: Api, node: NodeInMemory) -> None:
+async def test_a_worker_is_asked_under_its_id_as_a_path_writes_it(api: Api, node: StillNode) -> None:
     await node.storage.workers.beat(a_worker(id="node-1#4f2a"))
 
     drained = await api.ask("POST", "/workers/node-1%234f2a/drain")
@@ -110,7 +110,7 @@ async def test_a_worker_is_not_asked_by_reading(api: Api) -> None:
     assert (await api.ask("GET", "/workers/node-1%23gone/drain")).status == 405
 
 
-async def test_metrics_tell_what_nobody_has_taken(api: Api, node: NodeInMemory) -> None:
+async def test_metrics_tell_what_nobody_has_taken(api: Api, node: StillNode) -> None:
     job = await api.job()
     await api.ask("POST", f"/jobs/{job['id']}/trigger")
     node.clock.advance(timedelta(minutes=2))
@@ -119,7 +119,7 @@ async def test_metrics_tell_what_nobody_has_taken(api: Api, node: NodeInMemory) 
 
 
 @pytest.mark.parametrize("period", ["1h", "24h", "7d", "30d"])
-async def test_metrics_look_back_as_far_as_asked(api: Api, node: NodeInMemory, period: str) -> None:
+async def test_metrics_look_back_as_far_as_asked(api: Api, node: StillNode, period: str) -> None:
     job = await api.job()
     execution = (await api.ask("POST", f"/jobs/{job['id']}/trigger")).body
     await node.finish(execution["id"])
@@ -138,7 +138,7 @@ async def test_an_unknown_period_is_refused(api: Api) -> None:
     assert (await api.ask("GET", "/scheduler/metrics?period=2h")).fields == ["period"]
 
 
-async def test_a_node_that_is_well_says_so(api: Api, node: NodeInMemory) -> None:
+async def test_a_node_that_is_well_says_so(api: Api, node: StillNode) -> None:
     await node.storage.workers.beat(a_worker())
 
     answer = await api.ask("GET", "/scheduler/health")
@@ -148,7 +148,7 @@ async def test_a_node_that_is_well_says_so(api: Api, node: NodeInMemory) -> None
 
 
 @pytest.mark.parametrize(("state", "status"), [(HealthStatus.DEGRADED, 200), (HealthStatus.UNHEALTHY, 503)])
-async def test_only_an_unhealthy_node_answers_503(node: NodeInMemory, state: HealthStatus, status: int) -> None:
+async def test_only_an_unhealthy_node_answers_503(node: StillNode, state: HealthStatus, status: int) -> None:
     async def check() -> Health:
         store = ComponentHealth(status=state, detail="slow")
         return Health(
@@ -165,7 +165,7 @@ async def test_only_an_unhealthy_node_answers_503(node: NodeInMemory, state: Hea
     assert (answer.status, answer.body["status"], answer.body["issues"]) == (status, state.value, ["store: slow"])
 
 
-async def test_the_probes_tell_serving_from_taking_work(api: Api, node: NodeInMemory) -> None:
+async def test_the_probes_tell_serving_from_taking_work(api: Api, node: StillNode) -> None:
     assert (await api.ask("GET", "/health")).body == {"status": "live", "version": "1.2.3"}
     assert (await api.ask("GET", "/ready")).body == {"status": "ready"}
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.http.nodes import BASE, NOBODY, Api, NodeInMemory, a_body
+from tests.http.nodes import BASE, NOBODY, Api, StillNode, a_body
 
 
 async def test_a_new_job_is_answered_with_its_place_and_version(api: Api) -> None:
@@ -194,7 +194,7 @@ async def test_a_run_by_hand_needs_no_body(api: Api) -> None:
     assert (await api.ask("POST", f"/jobs/{job['id']}/trigger")).status == 202
 
 
-async def test_a_failed_job_is_retried(api: Api, node: NodeInMemory) -> None:
+async def test_a_failed_job_is_retried(api: Api, node: StillNode) -> None:
     job = await api.job(max_retries=0)
     execution = (await api.ask("POST", f"/jobs/{job['id']}/trigger")).body
     assert (await api.ask("POST", f"/jobs/{job['id']}/retry")).status == 409
@@ -214,7 +214,7 @@ async def test_a_job_that_never_ran_has_nothing_to_retry(api: Api) -> None:
     assert (answer.status, answer.body["code"]) == (404, "EXECUTION_NOT_FOUND")
 
 
-async def test_the_stats_of_a_job_add_up_what_ran(api: Api, node: NodeInMemory) -> None:
+async def test_the_stats_of_a_job_add_up_what_ran(api: Api, node: StillNode) -> None:
     job = await api.job(max_retries=0)
     for succeeds in (True, False):
         execution = (await api.ask("POST", f"/jobs/{job['id']}/trigger")).body
@@ -334,7 +334,7 @@ async def test_a_job_that_does_not_exist_is_a_404_everywhere(api: Api, job_id: s
     assert (answer.status, answer.body["code"]) == (404, "JOB_NOT_FOUND")
 
 
-async def test_another_tenants_job_does_not_exist(api: Api, node: NodeInMemory) -> None:
+async def test_another_tenants_job_does_not_exist(api: Api, node: StillNode) -> None:
     foreign = await node.scheduler.for_tenant("acme").schedule_recurring(
         "theirs", schedule="every 1h", handler_name="report"
     )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.http.nodes import Api, NodeInMemory
+from tests.http.nodes import Api, StillNode
 from tests.makers import planner
 
 MINUTELY = {"schedule": "* * * * *", "overlap_policy": "allow_all"}
 
 
-async def test_a_report_has_every_total_and_the_window(api: Api, node: NodeInMemory) -> None:
+async def test_a_report_has_every_total_and_the_window(api: Api, node: StillNode) -> None:
     job = await api.job(**MINUTELY)
     node.clock.advance(60)
     await node.storage.ledger.fire(planner, limit=1)

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.http.nodes import BASE, Api, NodeInMemory, a_body, serving_with
+from tests.http.nodes import BASE, Api, StillNode, a_body, serving_with
 from tocsin.adapters.http.app import BODY_LIMIT
 from tocsin.adapters.http.trace import continued
 from tocsin.application.scheduler import Scheduler
@@ -37,7 +37,7 @@ async def test_a_node_does_not_answer_under_another_name(api: Api, host: str, pa
     assert (answer.status, answer.body["code"]) == (403, "FORBIDDEN")
 
 
-async def test_a_node_answers_under_the_names_that_it_was_given(node: NodeInMemory) -> None:
+async def test_a_node_answers_under_the_names_that_it_was_given(node: StillNode) -> None:
     async with serving_with(node, hosts=frozenset({"tocsin.internal"})) as api:
         assert (await api.ask("GET", "/jobs", headers={"Host": "Tocsin.internal:8080"})).status == 200
 
@@ -91,7 +91,7 @@ async def test_a_page_of_another_origin_changes_nothing(api: Api, origin: str) -
         ("tocsin.internal", "https://tocsin.internal:8443"),
     ],
 )
-async def test_a_page_of_the_node_itself_may_change_something(node: NodeInMemory, host: str, origin: str) -> None:
+async def test_a_page_of_the_node_itself_may_change_something(node: StillNode, host: str, origin: str) -> None:
     async with serving_with(node, hosts=frozenset({"tocsin.internal"})) as api:
         job = await api.job()
         headers = {"Host": host, "Origin": origin}
@@ -289,21 +289,21 @@ def as_a(kind: type[Scheduler], scheduler: Scheduler) -> IScheduler:
     return kind(**parts)
 
 
-async def test_a_store_that_hangs_does_not_hold_its_callers(node: NodeInMemory) -> None:
+async def test_a_store_that_hangs_does_not_hold_its_callers(node: StillNode) -> None:
     async with serving_with(node, scheduler=as_a(Hanging, node.scheduler), deadline_seconds=0.01) as api:
         answer = await api.ask("GET", f"/jobs/{UUID(int=7)}")
 
     assert (answer.status, answer.body["code"], answer.headers["Retry-After"]) == (503, "UNAVAILABLE", "1")
 
 
-async def test_a_store_that_is_gone_is_a_503(node: NodeInMemory) -> None:
+async def test_a_store_that_is_gone_is_a_503(node: StillNode) -> None:
     async with serving_with(node, scheduler=as_a(Unavailable, node.scheduler)) as api:
         answer = await api.ask("GET", f"/jobs/{UUID(int=7)}")
 
     assert (answer.status, answer.body["code"], answer.headers["Retry-After"]) == (503, "UNAVAILABLE", "1")
 
 
-async def test_what_nobody_foresaw_is_logged_and_told_to_nobody(node: NodeInMemory) -> None:
+async def test_what_nobody_foresaw_is_logged_and_told_to_nobody(node: StillNode) -> None:
     async with serving_with(node, scheduler=as_a(Broken, node.scheduler)) as api:
         answer = await api.ask("GET", f"/jobs/{UUID(int=7)}")
 

@@ -1,4 +1,4 @@
-"""A pgbouncer in transaction mode, where the machine has one."""
+"""A pgbouncer in transaction mode, where the machine has one or `LOCAL_POOLER` names its program."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 import pytest
@@ -18,8 +19,11 @@ import pytest
 from deploy.local.ports import free_port
 from deploy.local.postgres_programs import account
 
+CHOICE: Final = "LOCAL_POOLER"
+
 # Some systems keep it where only root looks.
-PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
+_PATH: Final = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"
+PROGRAM: Final = os.environ.get(CHOICE) or shutil.which("pgbouncer", path=_PATH)
 PATIENCE = 30.0
 
 _SETTINGS = """

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tests.makers import START, a_job, a_worker, new_id
+from tests.makers import START, a_job, a_worker, executions_in_every_state
 from tocsin.adapters.postgres.execution_rows import execution_row
 from tocsin.adapters.postgres.job_rows import change_row, counters_row, job_row
 from tocsin.adapters.postgres.log_rows import log_line_row
 from tocsin.adapters.postgres.statements import statements
 from tocsin.adapters.postgres.transaction import columns
 from tocsin.adapters.postgres.workers import worker_row
-from tocsin.domain.execution import ExecutionStatus, JobExecution, SkipReason
-from tocsin.domain.firing import new_execution
 from tocsin.domain.job import JobStatus, ScheduledJob
 from tocsin.domain.plan import first_version
 from tocsin.ports.ledger import LogLine
@@ -46,26 +43,13 @@ async def _write(connection: Connection, job: ScheduledJob) -> None:
     await _run(connection, "jobs", "insert_job", job_row(job))
     await _run(connection, "jobs", "insert_counters", counters_row(job))
     await _run(connection, "jobs", "insert_versions", columns([change_row(first_version(job))]))
-    rows = [execution_row(execution) for execution in _executions(job)]
+    rows = [execution_row(execution) for execution in executions_in_every_state(job)]
     await connection.copy_records_to_table(
         "executions", records=[tuple(row.values()) for row in rows], columns=[*rows[0]]
     )
     for row in rows:
         line = LogLine(execution_id=row["id"], attempt=1, sequence=1, logged_at=START, level="info", message="hello")
         await _run(connection, "ledger", "append_logs", columns([log_line_row(line)]))
-
-
-def _executions(job: ScheduledJob) -> Iterator[JobExecution]:
-    for minute, status in enumerate(ExecutionStatus):
-        nominal = START + timedelta(minutes=minute)
-        row = replace(new_execution(job, nominal, now=START, execution_id=new_id(START)), status=status)
-        match status:
-            case ExecutionStatus.RUNNING:
-                yield replace(row, lease_expires_at=START, holds_slot=True, available_at=START)
-            case ExecutionStatus.SKIPPED:
-                yield replace(row, skip_reason=SkipReason.OVERLAP, covers_until=nominal, covers_count=1)
-            case _:
-                yield row
 
 
 async def _run(connection: Connection, file: str, name: str, parameters: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import asyncpg
 import pytest
 
-from deploy.local.postgres import LocalPostgres
+from deploy.local.postgres import AVAILABLE_VERSIONS, LocalPostgres
 from tests.contracts.steps import an_idle_job, trigger
 from tests.makers import START, new_id
 from tests.postgres.nodes import Node, a_connection, a_node, messages_of
@@ -211,7 +211,7 @@ async def test_what_is_no_longer_to_be_run_is_removed_in_time(
         assert await lost(node, carried) == carried[1:]
 
 
-@pytest.mark.parametrize("postgres_version", [16, 18])
+@pytest.mark.parametrize("postgres_version", AVAILABLE_VERSIONS)
 @pytest.mark.parametrize("analyzed", [False, True])
 async def test_a_look_touches_a_few_pages_whatever_the_backlog(postgres_url: str, analyzed: bool) -> None:  # noqa: FBT001 - a parameter of pytest
     async with a_connection(postgres_url) as connection:
@@ -223,7 +223,7 @@ async def test_a_look_touches_a_few_pages_whatever_the_backlog(postgres_url: str
         assert await buffers_of_a_look(connection, Ranges().of(["unheard of"]), limit=20) < 50
 
 
-@pytest.mark.parametrize("postgres_version", [16, 18])
+@pytest.mark.parametrize("postgres_version", AVAILABLE_VERSIONS)
 async def test_while_an_old_snapshot_is_held_looks_begin_past_what_was_taken(postgres_url: str) -> None:
     async with (
         a_connection(postgres_url) as holder,

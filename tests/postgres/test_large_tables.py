@@ -17,6 +17,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from deploy.local.postgres import AVAILABLE_VERSIONS
 from tests.postgres_server import PostgresServers
 from tocsin.adapters.postgres import Access
 from tocsin.adapters.postgres.connection import SCHEMA
@@ -103,7 +104,7 @@ async def run(url: str, *texts: str) -> None:
     await connection.close()
 
 
-@pytest.fixture(params=[16, 18])
+@pytest.fixture(params=AVAILABLE_VERSIONS)
 async def url(request: pytest.FixtureRequest, filled_postgres: Callable[[int], Awaitable[str]]) -> str:
     return await filled_postgres(request.param)
 

@@ -7,6 +7,7 @@ import asyncpg
 import pytest
 
 import tocsin.adapters.postgres as adapter
+from deploy.local.postgres import AVAILABLE_VERSIONS
 from tocsin.adapters.postgres.connection import Access
 from tocsin.adapters.postgres.statements import statements
 
@@ -14,7 +15,7 @@ SQL = Path(adapter.__file__).parent / "sql"
 NAMED = [(file.stem, name) for file in sorted(SQL.glob("*.sql")) for name in statements(file.stem)]
 
 
-@pytest.mark.parametrize("postgres_version", [16, 18])
+@pytest.mark.parametrize("postgres_version", AVAILABLE_VERSIONS)
 async def test_every_statement_is_prepared_by_the_server_with_every_parameter_named(postgres_url: str) -> None:
     connection = await Access(url=postgres_url).connect()
     refused = {}

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
-from tests.makers import START, a_job, a_worker, new_id
+from tests.makers import START, a_job, a_worker, executions_in_every_state
 from tocsin.adapters.sqlite.execution_rows import execution_row
 from tocsin.adapters.sqlite.job_rows import change_row, counters_row, job_row
 from tocsin.adapters.sqlite.log_rows import log_line_row
 from tocsin.adapters.sqlite.statements import statements
 from tocsin.adapters.sqlite.workers import worker_row
-from tocsin.domain.execution import ExecutionStatus, JobExecution, SkipReason
-from tocsin.domain.firing import new_execution
 from tocsin.domain.job import JobStatus, ScheduledJob
 from tocsin.domain.plan import first_version
 from tocsin.ports.ledger import LogLine
@@ -41,20 +36,7 @@ def _write(connection: sqlite3.Connection, job: ScheduledJob) -> None:
     connection.execute(statements("jobs")["insert_job"], job_row(job))
     connection.execute(statements("jobs")["insert_counters"], counters_row(job))
     connection.execute(statements("jobs")["insert_version"], change_row(first_version(job)))
-    for execution in _executions(job):
+    for execution in executions_in_every_state(job):
         connection.execute(statements("executions")["insert_execution"], execution_row(execution))
         line = LogLine(execution_id=execution.id, attempt=1, sequence=1, logged_at=START, level="info", message="hello")
         connection.execute(statements("ledger")["append_log"], log_line_row(line))
-
-
-def _executions(job: ScheduledJob) -> Iterator[JobExecution]:
-    for minute, status in enumerate(ExecutionStatus):
-        nominal = START + timedelta(minutes=minute)
-        row = replace(new_execution(job, nominal, now=START, execution_id=new_id(START)), status=status)
-        match status:
-            case ExecutionStatus.RUNNING:
-                yield replace(row, lease_expires_at=START, holds_slot=True, available_at=START)
-            case ExecutionStatus.SKIPPED:
-                yield replace(row, skip_reason=SkipReason.OVERLAP, covers_until=nominal, covers_count=1)
-            case _:
-                yield row

@@ -117,8 +117,9 @@ async def test_what_waited_for_its_turn_too_long_is_refused_and_not_begun(databa
     begun: list[Transaction] = []
     first = asyncio.ensure_future(database.write(lambda _: release.wait()))
     second = asyncio.ensure_future(database.write(begun.append))
+    # Both are in line from here on, so that the second's deadline is over once that of the next call is.
+    await asyncio.sleep(0)
     with pytest.raises(StoreUnavailable):
-        # Twice the deadline passes here, by the same clock and the same deadline as the second's.
         await database.watch(lambda transaction: transaction.rows(READING))
     release.set()
 

@@ -13,10 +13,9 @@ from tocsin.domain.errors import Conflict
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.domain.job import JobStatus, ScheduledJob
 from tocsin.domain.lifecycle import cancel, delete, pause, update
-from tocsin.domain.plan import Plan
+from tocsin.domain.plan import Decision, Plan
 from tocsin.ports.queries import ExecutionFilter, JobFilter
 from tocsin.ports.storage import Storage
-from tocsin.ports.stores import Decision
 
 DAMAGES = {
     "a word that is none": "json_set(definition, '$.overlap_policy', 'sometimes')",

@@ -19,6 +19,7 @@ from ...domain.errors import (
     NotFound,
     StoreUnavailable,
     TocsinError,
+    Unavailable,
     VersionConflict,
     WorkerNotFound,
 )
@@ -55,7 +56,7 @@ _CODES: Final = (
     (Conflict, ExitCode.CONFLICT),
     (VersionConflict, ExitCode.CONFLICT),
     (InvalidTransition, ExitCode.CONFLICT),
-    (StoreUnavailable, ExitCode.UNREACHABLE),
+    (Unavailable, ExitCode.UNREACHABLE),
 )
 
 Advice: TypeAlias = Sequence[tuple[type[TocsinError], str]]

@@ -12,7 +12,7 @@ from ...ports.queries import ExecutionFilter, JobFilter, SortBy, SortOrder
 from .execution_views import execution_list
 from .inputs import optional_instant
 from .job_views import figures, fires, job_facts, job_list
-from .ledger_views import history as changes_of
+from .ledger_views import change_list
 from .options import (
     AfterOption,
     CountOption,
@@ -125,7 +125,7 @@ async def changes(session: Session, job: JobArgument, *, limit: LimitOption = 50
     """
     async with session.connect() as scheduler:
         page = await scheduler.get_job_changes(await find_job(scheduler, job), limit=limit, cursor=cursor)
-    session.output.show_page(page, changes_of)
+    session.output.show_page(page, change_list)
 
 
 async def stats(session: Session, job: JobArgument) -> None:

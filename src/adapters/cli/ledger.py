@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Annotated, Final
+from uuid import UUID
 
 import typer
 
@@ -44,13 +45,13 @@ async def verify(
     """
     after, end = optional_instant(since, "from"), optional_instant(until, "to")
     reports: list[LedgerReport] = []
-    names: dict[str, str] = {}
+    names: dict[UUID, str] = {}
     async with session.connect() as scheduler:
         async for each in _jobs(scheduler, job):
             # A job may be deleted between the list and its turn.
             with suppress(*() if job is not None else (JobNotFound,)):
                 reports.append(await scheduler.verify_ledger(each.id, since=after, until=end))
-                names[str(each.id)] = each.definition.name
+                names[each.id] = each.definition.name
     session.output.show(listing(reports), lambda _: verdict(reports, names))
     if any(not report.is_clean for report in reports):
         raise typer.Exit(ExitCode.FAILED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final
+from uuid import UUID
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -24,7 +25,7 @@ _HEADINGS: Final = (
 )
 
 
-def verdict(reports: Sequence[LedgerReport], names: Mapping[str, str]) -> RenderableType:
+def verdict(reports: Sequence[LedgerReport], names: Mapping[UUID, str]) -> RenderableType:
     """Draw what verifying came to: the totals of each job, then what is wrong, then what could not be judged."""
     totals = rows(_HEADINGS, (_line(report, names) for report in reports), empty="no jobs")
     found = [(report, finding) for report in reports for finding in report.findings]
@@ -38,7 +39,7 @@ def verdict(reports: Sequence[LedgerReport], names: Mapping[str, str]) -> Render
     return Group(*parts, Text(summary, style="bold red" if count else "bold green"))
 
 
-def _line(report: LedgerReport, names: Mapping[str, str]) -> Iterator[Cell]:
+def _line(report: LedgerReport, names: Mapping[UUID, str]) -> Iterator[Cell]:
     totals = report.totals
     yield _name(report, names)
     yield totals.nominal_times
@@ -51,18 +52,18 @@ def _line(report: LedgerReport, names: Mapping[str, str]) -> Iterator[Cell]:
     yield report.findings_count
 
 
-def _finding(report: LedgerReport, finding: Finding, names: Mapping[str, str]) -> Iterator[Cell]:
+def _finding(report: LedgerReport, finding: Finding, names: Mapping[UUID, str]) -> Iterator[Cell]:
     ids = "".join(f"; execution {execution_id}" for execution_id in finding.execution_ids)
     yield _name(report, names)
     yield Text(finding.kind.value, style="red")
     yield f"{finding.message}{ids}"
 
 
-def _name(report: LedgerReport, names: Mapping[str, str]) -> str:
-    return f"{names.get(str(report.job_id), '')} {report.job_id}".strip()
+def _name(report: LedgerReport, names: Mapping[UUID, str]) -> str:
+    return f"{names.get(report.job_id, '')} {report.job_id}".strip()
 
 
-def history(page: Page[JobChange]) -> RenderableType:
+def change_list(page: Page[JobChange]) -> RenderableType:
     """Draw the versions of a job: who changed what, when and why."""
     return rows(
         ("version", "when", "who", "why", "detail"),

@@ -19,8 +19,8 @@ from ...domain.errors import (
     InvalidTransition,
     JobNotFound,
     NotFound,
-    StoreUnavailable,
     TocsinError,
+    Unavailable,
     VersionConflict,
     WorkerNotFound,
 )
@@ -53,7 +53,7 @@ STATUSES: Final = MappingProxyType(
         TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         UnsupportedMediaType: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
         InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
-        StoreUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+        Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     },
 )
 """Class of error to status; what is not in it is a 500."""
@@ -120,7 +120,7 @@ def _answer(error: TocsinError) -> web.Response:
         body=problem.model_dump_json(exclude_none=True).encode(),
         content_type=PROBLEM_TYPE,
     )
-    if isinstance(error, StoreUnavailable):
+    if isinstance(error, Unavailable):
         response.headers["Retry-After"] = RETRY_AFTER_SECONDS
     if isinstance(error, MethodNotAllowed):
         response.headers["Allow"] = ", ".join(error.allowed)

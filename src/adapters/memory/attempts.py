@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
 
-from ...domain.attempt import Attempt, Finish
+from ...domain.attempt import Attempt, Finish, Wait
 from ...domain.execution import ExecutionStatus, JobExecution
 from ...domain.job import ScheduledJob
 from .documents import detached
@@ -43,38 +43,15 @@ def claimed(row: JobExecution, job: ScheduledJob, now: datetime, *, worker_id: s
 
 def attempt_of(row: JobExecution, job: ScheduledJob) -> Attempt:
     """Word a claimed row as its worker, or a sweeper, needs it."""
-    definition = job.definition
-    return Attempt(
-        execution_id=row.id,
-        job_id=job.id,
-        tenant_id=row.tenant_id,
-        job_name=definition.name,
-        handler_type=definition.handler_type,
-        handler_name=definition.handler_name,
-        payload=detached(definition.payload if row.payload is None else row.payload),
-        attempt=row.attempt,
-        failures=row.failures,
-        max_retries=row.max_retries,
-        retry_delay_ms=definition.retry_delay_ms,
-        backoff=definition.backoff,
-        retry_jitter=definition.retry_jitter,
-        timeout_ms=definition.timeout_ms,
-        lock_timeout_seconds=definition.lock_timeout_seconds,
-        scheduled_at=row.scheduled_at,
-        started_at=row.started_at or row.created_at,
-        idempotency_key=row.idempotency_key,
-        correlation_id=row.correlation_id,
-        trace_id=row.trace_id,
-        span_id=row.span_id,
-        parent_span_id=row.parent_span_id,
-    )
+    held = {field.name: getattr(row, field.name) for field in fields(row)}
+    return Attempt.of(job.definition, held | {"payload": detached(row.payload)})
 
 
 def is_current(row: JobExecution | None, finish: Finish) -> bool:
     """Tell whether an attempt still holds its row, with the lease that its finish was made for."""
-    if row is None or row.status is not ExecutionStatus.RUNNING or row.attempt != finish.attempt:
+    if row is None or row.status is not ExecutionStatus.RUNNING:
         return False
-    return finish.lease_expires_at is None or finish.lease_expires_at == row.lease_expires_at
+    return finish.is_of(row.attempt, row.lease_expires_at)
 
 
 def finished(row: JobExecution, finish: Finish, now: datetime) -> JobExecution:
@@ -90,7 +67,7 @@ def finished(row: JobExecution, finish: Finish, now: datetime) -> JobExecution:
         past_attempts=(*row.past_attempts, replace(past, worker_id=row.worker_id)) if past else row.past_attempts,
     )
     if finish.status is ExecutionStatus.PENDING:
-        return _waiting(written, finish, now, is_retry=finish.failures > row.failures)
+        return _waiting(written, finish.wait(row.failures, now))
     ended = replace(written, completed_at=finish.completed_at, duration_ms=finish.duration_ms, result=finish.result)
     return released(ended) if finish.releases_slot else ended
 
@@ -100,13 +77,12 @@ def released(row: JobExecution) -> JobExecution:
     return replace(row, holds_slot=False, lease_expires_at=None)
 
 
-def _waiting(row: JobExecution, finish: Finish, now: datetime, *, is_retry: bool) -> JobExecution:
-    available_at = finish.available_at or now
+def _waiting(row: JobExecution, wait: Wait) -> JobExecution:
     return replace(
         row,
-        available_at=available_at,
-        next_retry_at=available_at if is_retry else None,
-        dispatched_at=now if available_at <= now else None,
+        available_at=wait.available_at,
+        next_retry_at=wait.next_retry_at,
+        dispatched_at=wait.dispatched_at,
         worker_id=None,
         lease_expires_at=None,
     )

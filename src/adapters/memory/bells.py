@@ -1,4 +1,4 @@
-"""Bells of a fleet of one."""
+"""Bells that ring within one process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 class LocalBells:
-    """Rings for the listeners of this process: there is nobody else."""
+    """Rings for the listeners of this process; processes that share a file look by themselves, and more often."""
 
     listening = True
 

@@ -12,10 +12,10 @@ from uuid import UUID
 from ...domain.errors import Conflict, JobNotFound, VersionConflict
 from ...domain.job import JobStatus, ScheduledJob
 from ...domain.ledger import Window
-from ...domain.plan import JobChange, Plan, first_version
+from ...domain.plan import Decision, JobChange, Plan, first_version
 from ...ports.cursors import Position, SortValue
 from ...ports.queries import JobFilter, SortBy, SortOrder
-from ...ports.stores import Changed, Decision, LedgerStretch, Page
+from ...ports.stores import Changed, LedgerStretch, Page
 from .audit import stretch
 from .database import MemoryDatabase
 from .documents import detached_execution, detached_job

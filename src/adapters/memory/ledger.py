@@ -14,6 +14,7 @@ from ...domain.attempt import Attempt, Finish
 from ...domain.execution import ExecutionStatus, JobExecution
 from ...domain.job import JobStatus
 from ...domain.json import Json
+from ...domain.plan import at_once
 from ...ports.dispatcher import Dispatch
 from ...ports.ledger import (
     Finished,
@@ -52,7 +53,7 @@ class MemoryLedger:
         now = self._database.now()
         due = sorted((next_run, job_id) for next_run, job_id in self._fires() if next_run <= now)[:limit]
         jobs = [self._database.jobs[job_id] for _, job_id in due]
-        written = [write(self._database, planner(job, now), now) for job in jobs]
+        written = [write(self._database, plan, now) for plan in at_once(planner(job, now) for job in jobs)]
         rows = [row for each in written for row in each.executions]
         skips = sum(row.status is ExecutionStatus.SKIPPED for row in rows)
         return Fired(
@@ -136,6 +137,7 @@ class MemoryLedger:
 
     async def expired(self, holds: Sequence[Hold]) -> Sequence[Lease]:
         """Tell which of these holds the clock calls expired."""
+        wanted = set(holds)
         return [
             Lease(
                 attempt=attempt_of(row, self._database.jobs[row.job_id]),
@@ -143,7 +145,7 @@ class MemoryLedger:
                 lease_expires_at=expires_at,
             )
             for expires_at, row in self._lapsed()
-            if (row.id, row.attempt) in set(holds)
+            if (row.id, row.attempt) in wanted
         ]
 
     async def ready(self, *, limit: int) -> Ready:
@@ -210,9 +212,9 @@ class MemoryLedger:
         """Read the ledgers of jobs that may have fired since."""
         return recent_ledgers(self._database, since, limit, after)
 
-    async def purge(self, *, keep: timedelta, newest: int, limit: int) -> Purged:
+    async def purge(self, *, keep: timedelta, newest: int, limit: int, after: UUID | None = None) -> Purged:
         """Remove what is old."""
-        return purge(self._database, before=self._database.now() - keep, newest=newest, limit=limit)
+        return purge(self._database, before=self._database.now() - keep, newest=newest, limit=limit, after=after)
 
     def _fires(self) -> Iterator[tuple[datetime, UUID]]:
         """Go through the fires to come: when, and of which job."""

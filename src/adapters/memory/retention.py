@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from heapq import nlargest
 from itertools import islice
@@ -14,22 +14,27 @@ from ...ports.ledger import Purged
 from .database import MemoryDatabase
 
 
-def purge(database: MemoryDatabase, *, before: datetime, newest: int, limit: int) -> Purged:
-    """Remove executions made before an instant, but the newest of each job that still counts, then empty jobs."""
-    executions = list(islice(_removable(database, before, newest), limit))
-    for row in executions:
+def purge(database: MemoryDatabase, *, before: datetime, newest: int, limit: int, after: UUID | None) -> Purged:
+    """Remove of a stretch of the past what is not among the newest of a job that still counts, then empty jobs."""
+    stretch = sorted((row for row in database.executions if after is None or row.id > after), key=lambda row: row.id)
+    stretch = stretch[:limit]
+    removable = list(_removable(database, stretch, before, newest))
+    for row in removable:
         database.executions.remove(row)
         database.logs.pop(row.id, None)
     jobs = list(islice(_empty(database, before), limit))
     for job_id in jobs:
         del database.jobs[job_id]
         del database.versions[job_id]
-    return Purged(executions=len(executions), jobs=len(jobs))
+    has_more = len(stretch) == limit and any(row.created_at < before for row in stretch)
+    return Purged(executions=len(removable), jobs=len(jobs), next=stretch[-1].id if has_more else None)
 
 
-def _removable(database: MemoryDatabase, before: datetime, newest: int) -> Iterator[JobExecution]:
+def _removable(
+    database: MemoryDatabase, stretch: Iterable[JobExecution], before: datetime, newest: int
+) -> Iterator[JobExecution]:
     kept: dict[UUID, frozenset[UUID]] = {}
-    for row in sorted(database.executions, key=lambda row: row.id):
+    for row in stretch:
         if row.created_at >= before or not row.status.terminal or row.lease_expires_at is not None:
             continue
         if row.job_id not in kept:

@@ -13,7 +13,8 @@ from typing import Final
 from uuid import UUID
 
 from ...domain.accounts import Accounts
-from ...domain.job import JobType, ScheduledJob
+from ...domain.job import ScheduledJob
+from ...domain.plan import is_at_stake
 from ...domain.stored import own_definition, shared_definition
 from ...ports.dispatcher import Dispatch
 from .execution_rows import dispatch_of
@@ -107,8 +108,7 @@ async def settle(transaction: Transaction, accounts: Accounts) -> list[Dispatch]
 
 
 def _is_at_stake(row: Row) -> bool:
-    """Tell whether the end of an execution may end its job, or be taken down as the outcome of one that runs once."""
-    return bool(row["exhausted"]) or row["type"] == JobType.ONE_TIME.value
+    return is_at_stake(exhausted=row["exhausted"], job_type=row["type"])
 
 
 async def _locked_counters(transaction: Transaction, job_ids: Sequence[UUID]) -> Mapping[UUID, Row]:

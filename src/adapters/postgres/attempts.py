@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import fields
 from datetime import timedelta
 from typing import Final
 from uuid import UUID
@@ -11,7 +10,7 @@ from uuid import UUID
 from ...domain.accounts import Accounts
 from ...domain.attempt import Attempt
 from ...domain.execution import ExecutionStatus
-from ...domain.job import JobDefinition
+from ...domain.job import LOCK_TIMEOUT_SECONDS
 from ...ports.dispatcher import Dispatch
 from ...ports.ledger import Hold, Lapse, Lease
 from .accounts import load_of_executions, settle
@@ -21,8 +20,6 @@ from .statements import statements
 from .transaction import Transaction
 
 _LEDGER: Final = statements("ledger")
-_LOCK_TIMEOUT: Final = next(field.default for field in fields(JobDefinition) if field.name == "lock_timeout_seconds")
-"""What a lease lasts where the job's own word for it cannot be read."""
 
 
 async def claim(database: Database, ids: Sequence[UUID], worker_id: str) -> Sequence[Attempt]:
@@ -30,7 +27,7 @@ async def claim(database: Database, ids: Sequence[UUID], worker_id: str) -> Sequ
     if not ids:
         return []
     rows = await database.rows(
-        _LEDGER["claim"], ids=ids, now=database.now, worker_id=worker_id, lock_timeout_seconds=_LOCK_TIMEOUT
+        _LEDGER["claim"], ids=ids, now=database.now, worker_id=worker_id, lock_timeout_seconds=LOCK_TIMEOUT_SECONDS
     )
     taken = {row["id"]: row for row in rows}
     return [attempt_of(taken[each]) for each in dict.fromkeys(ids) if each in taken]
@@ -78,11 +75,9 @@ async def release(transaction: Transaction, holds: Sequence[Hold], *, locked: Co
     ids = [execution_id for execution_id, _ in holds]
     accounts = Accounts(transaction.now)
     await load_of_executions(transaction, accounts, ids, locked=locked)
-    rows = [
-        row
-        for row in await transaction.rows(_LEDGER["lock_unreleased"], ids=ids)
-        if (row["id"], row["attempt"]) in set(holds)
-    ]
+    unreleased = await transaction.rows(_LEDGER["lock_unreleased"], ids=ids)
+    wanted = set(holds)
+    rows = [row for row in unreleased if (row["id"], row["attempt"]) in wanted]
     for row in rows:
         accounts.release(row["job_id"], row["holds_slot"])
     await transaction.run(_LEDGER["release"], ids=[row["id"] for row in rows])
@@ -91,7 +86,9 @@ async def release(transaction: Transaction, holds: Sequence[Hold], *, locked: Co
 
 async def lapsed(database: Database, limit: int) -> Sequence[Lapse]:
     """List leases that the clock calls expired."""
-    rows = await database.rows(_LEDGER["lapsed"], now=database.now, limit=limit, lock_timeout_seconds=_LOCK_TIMEOUT)
+    rows = await database.rows(
+        _LEDGER["lapsed"], now=database.now, limit=limit, lock_timeout_seconds=LOCK_TIMEOUT_SECONDS
+    )
     return [
         Lapse(
             hold=(row["id"], row["attempt"]),

@@ -8,25 +8,14 @@ from dataclasses import fields
 from datetime import datetime
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from ...domain.attempt import Attempt
 from ...domain.execution import ExecutionStatus, JobExecution, Origin, PastAttempt, SkipReason
-from ...domain.job import JobDefinition
-from ...domain.json import Json, encoded
+from ...domain.json import document_of, document_text, encoded
 from ...domain.stored import shared_definition
 from ...ports.dispatcher import Dispatch
 from .transaction import Parameters, Row
-
-
-def document_text(value: Json) -> str | None:
-    """Write a document; nothing is no document."""
-    return None if value is None else encoded(value)
-
-
-def document_of(text: str | None) -> Json:
-    """Read a document."""
-    return None if text is None else cast("Json", json.loads(text))
 
 
 def with_past_attempt(text: str, past: PastAttempt | None) -> str:
@@ -108,31 +97,8 @@ def execution_of(row: Row) -> JobExecution:
 
 def attempt_of(row: Row) -> Attempt:
     """Read what a node, or a sweeper, needs to know of an execution and its job."""
-    definition = shared_definition(row["definition"])
-    return Attempt(
-        execution_id=row["id"],
-        job_id=row["job_id"],
-        tenant_id=row["tenant_id"],
-        job_name=definition.name,
-        handler_type=definition.handler_type,
-        handler_name=definition.handler_name,
-        payload=_payload(row, definition),
-        attempt=row["attempt"],
-        failures=row["failures"],
-        max_retries=row["max_retries"],
-        retry_delay_ms=definition.retry_delay_ms,
-        backoff=definition.backoff,
-        retry_jitter=definition.retry_jitter,
-        timeout_ms=definition.timeout_ms,
-        lock_timeout_seconds=definition.lock_timeout_seconds,
-        scheduled_at=row["scheduled_at"],
-        started_at=row["started_at"] or row["created_at"],
-        idempotency_key=row["idempotency_key"],
-        correlation_id=row["correlation_id"],
-        trace_id=row["trace_id"],
-        span_id=row["span_id"],
-        parent_span_id=row["parent_span_id"],
-    )
+    held = {**row, "payload": document_of(row["payload"])}
+    return Attempt.of(shared_definition(row["definition"]), held)
 
 
 def dispatch_of(row: Row) -> Dispatch:
@@ -142,10 +108,3 @@ def dispatch_of(row: Row) -> Dispatch:
         capability=shared_definition(row["definition"]).capability,
         priority=row["priority"],
     )
-
-
-def _payload(row: Row, definition: JobDefinition) -> Json:
-    """Give a handler a payload that it may change without changing the next one's."""
-    if row["payload"] is not None:
-        return document_of(row["payload"])
-    return document_of(document_text(definition.payload))

@@ -11,12 +11,13 @@ from uuid import UUID
 import asyncpg
 
 from ...domain.accounts import Accounts
-from ...domain.attempt import Finish, refuse
+from ...domain.attempt import Finish, Wait, refuse
 from ...domain.errors import InvalidInput
 from ...domain.execution import Origin
+from ...domain.json import document_text
 from ...ports.ledger import Finished, Hold
 from .accounts import load_of_executions, read_dispatches, settle
-from .execution_rows import document_text, with_past_attempt
+from .execution_rows import with_past_attempt
 from .statements import statements
 from .transaction import Parameters, Row, Transaction
 
@@ -49,6 +50,10 @@ class Entry:
         """What the finish is for."""
         return self.finish.execution_id, self.finish.attempt
 
+    def wait(self, now: datetime) -> Wait:
+        """Say what its row waits for, if another attempt follows."""
+        return self.finish.wait(self.before["failures"], now)
+
 
 Writer: TypeAlias = Callable[[Transaction, Sequence[Entry]], Awaitable[Sequence[Entry]]]
 """Writes entries and answers them as they were written."""
@@ -76,7 +81,7 @@ async def finish(
     returned = [
         entry.finish.execution_id
         for entry in written
-        if not entry.finish.status.terminal and _available_at(entry.finish, transaction.now) <= transaction.now
+        if not entry.finish.status.terminal and entry.wait(transaction.now).dispatched_at is not None
     ]
     return Finished(
         rejected=rejected,
@@ -123,15 +128,11 @@ async def _told_apart(transaction: Transaction, finishes: Sequence[Finish]) -> t
     rejected: list[Hold] = []
     for each in finishes:
         row = held.get(each.execution_id)
-        if row is not None and _is_current(row, each):
+        if row is not None and each.is_of(row["attempt"], row["lease_expires_at"]):
             entries.append(Entry(finish=each, before=held.pop(each.execution_id)))
         else:
             rejected.append((each.execution_id, each.attempt))
     return entries, rejected
-
-
-def _is_current(row: Row, finish: Finish) -> bool:
-    return bool(row["attempt"] == finish.attempt and finish.lease_expires_at in {None, row["lease_expires_at"]})
 
 
 def _row(entry: Entry) -> Parameters:
@@ -163,18 +164,13 @@ def _ended_row(entry: Entry) -> Parameters:
 
 
 def _returned_row(entry: Entry, now: datetime) -> Parameters:
-    available_at = _available_at(entry.finish, now)
-    is_retry = entry.finish.failures > entry.before["failures"]
+    wait = entry.wait(now)
     return {
         **_row(entry),
-        "available_at": available_at,
-        "next_retry_at": available_at if is_retry else None,
-        "dispatched_at": now if available_at <= now else None,
+        "available_at": wait.available_at,
+        "next_retry_at": wait.next_retry_at,
+        "dispatched_at": wait.dispatched_at,
     }
-
-
-def _available_at(finish: Finish, now: datetime) -> datetime:
-    return finish.available_at or now
 
 
 def _end(accounts: Accounts, entry: Entry) -> None:

@@ -15,12 +15,12 @@ from ...domain.errors import Conflict, JobNotFound, StoreUnavailable, VersionCon
 from ...domain.execution import JobExecution
 from ...domain.job import JobStatus, ScheduledJob
 from ...domain.ledger import Window
-from ...domain.plan import JobChange, first_version
+from ...domain.plan import Decision, JobChange, first_version
 from ...domain.stored import UnreadableDefinition, own_definition
 from ...domain.unreadable import decided
 from ...ports.cursors import Position, read_cursor, write_cursor
 from ...ports.queries import JobFilter, SortOrder
-from ...ports.stores import Changed, Decision, LedgerStretch, Page
+from ...ports.stores import Changed, LedgerStretch, Page
 from . import audit, filters
 from .accounts import load, read_jobs
 from .database import CONTENTION, Database

@@ -120,9 +120,9 @@ class PostgresLedger:
         """Read the ledgers of jobs that may have fired since."""
         return await self._database.read(lambda transaction: audit.recent_ledgers(transaction, since, limit, after))
 
-    async def purge(self, *, keep: timedelta, newest: int, limit: int) -> Purged:
+    async def purge(self, *, keep: timedelta, newest: int, limit: int, after: UUID | None = None) -> Purged:
         """Remove what is old; looking for it, which may take long, locks nothing."""
-        found = await self._database.read(lambda transaction: recovery.removable(transaction, keep, newest, limit))
+        found = await self._database.read(lambda transaction: recovery.past(transaction, keep, newest, limit, after))
         return await self._database.write(lambda transaction: recovery.remove(transaction, found, keep, limit))
 
     async def _ended(self, work: Callable[..., Awaitable[T]]) -> T:

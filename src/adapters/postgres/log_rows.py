@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ...domain.json import encoded
+from ...domain.json import document_of, document_text, encoded
 from ...ports.ledger import LogLine, Progress
-from .execution_rows import document_of, document_text
 from .statements import statements
 from .transaction import Parameters, Row, Transaction
 

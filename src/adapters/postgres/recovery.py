@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Final
 from uuid import UUID
@@ -13,11 +14,21 @@ from ...ports.ledger import Purged, Ready, Sighting
 from .accounts import read_dispatches
 from .database import Database
 from .execution_rows import dispatch_of
+from .filters import EVER
 from .statements import statements
 from .transaction import Transaction
 
 _LEDGER: Final = statements("ledger")
-_BEFORE_ALL: Final = (UUID(int=0), datetime.min.replace(tzinfo=UTC))
+_FIRST: Final = UUID(int=0)
+_BEFORE_ALL: Final = (_FIRST, EVER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """A stretch of the past: what of it may go, and where the next one begins, if there is one."""
+
+    removable: Sequence[UUID]
+    next: UUID | None
 
 
 async def ready(transaction: Transaction, limit: int) -> Ready:
@@ -57,13 +68,24 @@ async def redispatch(transaction: Transaction, seen: Sequence[Sighting]) -> Sequ
     return await read_dispatches(transaction, [each for each in dict.fromkeys(id_ for id_, _ in seen) if each in taken])
 
 
-async def removable(transaction: Transaction, keep: timedelta, newest: int, limit: int) -> Sequence[UUID]:
-    """Find ended executions that nobody keeps; once found, nothing can make them worth keeping again."""
-    return await transaction.column(_LEDGER["removable"], before=transaction.now - keep, newest=newest, limit=limit)
+async def past(transaction: Transaction, keep: timedelta, newest: int, limit: int, after: UUID | None) -> Past:
+    """Look at a stretch of the past; what may go then, nothing can make worth keeping again."""
+    before = transaction.now - keep
+    rows = await transaction.rows(
+        _LEDGER["past"],
+        before=before,
+        after=after or _FIRST,
+        newest=newest,
+        limit=limit,
+    )
+    return Past(
+        removable=[row["id"] for row in rows if row["may_go"]],
+        next=rows[-1]["id"] if len(rows) == limit and any(row["is_old"] for row in rows) else None,
+    )
 
 
-async def remove(transaction: Transaction, executions: Sequence[UUID], keep: timedelta, limit: int) -> Purged:
-    """Remove executions that were found removable, then the deleted jobs that are left empty."""
-    removed = await transaction.column(_LEDGER["remove_executions"], ids=executions)
+async def remove(transaction: Transaction, found: Past, keep: timedelta, limit: int) -> Purged:
+    """Remove the executions that may go, then the deleted jobs that are left empty."""
+    removed = await transaction.column(_LEDGER["remove_executions"], ids=found.removable)
     jobs = await transaction.column(_LEDGER["remove_jobs"], before=transaction.now - keep, limit=limit)
-    return Purged(executions=len(removed), jobs=len(jobs))
+    return Purged(executions=len(removed), jobs=len(jobs), next=found.next)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Connection: TypeAlias = PoolConnectionProxy[Record]
 
 Row: TypeAlias = Mapping[str, Any]
-"""A row by the names of its columns, which is read by `row[name]` and nothing else."""
+"""A row by the names of its columns; iterated over it gives values, so it is read by name, or made a dict."""
 
 Parameters: TypeAlias = Mapping[str, Any]
 """What the named parameters of a statement stand for."""

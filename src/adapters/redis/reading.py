@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, Final
 
 from redis.exceptions import ResponseError
 
-from ...domain.bands import TURNS, URGENT_FIRST
+from ...domain.bands import TURNS, URGENT_FIRST, shares
 from .connection import Connection
 from .entries import Entry, from_script
 from .keys import GROUP, Stream
@@ -23,6 +22,8 @@ PAGES: Final = 500
 ROUNDS_PER_REDELIVERY: Final = 4
 
 _START: Final = b"0-0"
+_GONE: Final = ("NOGROUP", "UNBLOCKED")
+"""How it is told that the group is gone, and, from Redis 7 on, while one waits, that its stream is."""
 
 
 class Reader:
@@ -69,7 +70,7 @@ class Reader:
             try:
                 return await client.xreadgroup(GROUP, self._consumer, dict.fromkeys(by_key, ">"), 1, milliseconds)
             except ResponseError as error:
-                if "NOGROUP" in str(error):
+                if str(error).startswith(_GONE):
                     return None
                 raise
 
@@ -98,7 +99,7 @@ class Reader:
         return from_script(due, found)
 
     async def _take(self, streams: Sequence[Stream], limit: int) -> tuple[list[Entry], bool]:
-        turns = Counter(TURNS[(self._turn + number) % len(TURNS)] for number in range(limit))
+        turns = shares(self._turn, limit)
         found, missing = await self._connection.script(
             "take", streams, GROUP, self._consumer, limit, *(turns[band] for band in URGENT_FIRST)
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
 from datetime import timedelta
 from typing import Final
 from uuid import UUID
@@ -11,7 +10,7 @@ from uuid import UUID
 from ...domain.accounts import Accounts
 from ...domain.attempt import Attempt
 from ...domain.execution import ExecutionStatus
-from ...domain.job import JobDefinition
+from ...domain.job import LOCK_TIMEOUT_SECONDS
 from ...ports.dispatcher import Dispatch
 from ...ports.ledger import Hold, Lapse, Lease
 from .accounts import load, settle
@@ -22,15 +21,15 @@ from .transaction import Transaction, array
 
 _LEDGER: Final = statements("ledger")
 _MICROSECOND: Final = timedelta(microseconds=1)
-_LOCK_TIMEOUT: Final = next(field.default for field in fields(JobDefinition) if field.name == "lock_timeout_seconds")
-"""What a lease lasts where the job's own word for it cannot be read."""
 
 
 def claim(transaction: Transaction, ids: Sequence[UUID], worker_id: str) -> Sequence[Attempt]:
     """Take pending, available executions for one worker."""
     now = transaction.now_micros
     taken = array(transaction.column(_LEDGER["claimable"], ids=array(dict.fromkeys(ids))))
-    transaction.run(_LEDGER["claim"], ids=taken, now=now, worker_id=worker_id, lock_timeout_seconds=_LOCK_TIMEOUT)
+    transaction.run(
+        _LEDGER["claim"], ids=taken, now=now, worker_id=worker_id, lock_timeout_seconds=LOCK_TIMEOUT_SECONDS
+    )
     return [attempt_of(row) for row in transaction.rows(_LEDGER["attempts"], ids=taken)]
 
 
@@ -77,7 +76,7 @@ def release(transaction: Transaction, holds: Sequence[Hold]) -> Sequence[Dispatc
 def lapsed(transaction: Transaction, limit: int) -> Sequence[Lapse]:
     """List leases that the clock calls expired."""
     rows = transaction.rows(
-        _LEDGER["lapsed"], now=transaction.now_micros, limit=limit, lock_timeout_seconds=_LOCK_TIMEOUT
+        _LEDGER["lapsed"], now=transaction.now_micros, limit=limit, lock_timeout_seconds=LOCK_TIMEOUT_SECONDS
     )
     return [
         Lapse(

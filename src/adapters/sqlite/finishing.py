@@ -10,11 +10,12 @@ from typing import Final
 from uuid import UUID
 
 from ...domain.accounts import Accounts
-from ...domain.attempt import Finish, refuse
+from ...domain.attempt import Finish, Wait, refuse
 from ...domain.execution import Origin
+from ...domain.json import document_text
 from ...ports.ledger import Finished, Hold
 from .accounts import load, read_dispatches, settle
-from .execution_rows import document_text, past_attempt_text
+from .execution_rows import past_attempt_text
 from .instants import from_micros, to_micros
 from .statements import statements
 from .transaction import Parameters, Row, Transaction, array
@@ -49,6 +50,9 @@ class _Entry:
     def job_id(self) -> UUID:
         return UUID(self.before["job_id"])
 
+    def wait(self, now: datetime) -> Wait:
+        return self.finish.wait(self.before["failures"], now)
+
 
 def finish(transaction: Transaction, finishes: Sequence[Finish]) -> Finished:
     """Write how attempts ended."""
@@ -62,7 +66,7 @@ def finish(transaction: Transaction, finishes: Sequence[Finish]) -> Finished:
     returned = [
         entry.finish.execution_id
         for entry in written
-        if not entry.finish.status.terminal and _available_at(entry.finish, transaction.now) <= transaction.now
+        if not entry.finish.status.terminal and entry.wait(transaction.now).dispatched_at is not None
     ]
     return Finished(
         rejected=rejected,
@@ -79,16 +83,11 @@ def _told_apart(transaction: Transaction, finishes: Sequence[Finish]) -> tuple[l
     rejected: list[Hold] = []
     for each in finishes:
         row = held.get(str(each.execution_id))
-        if row is not None and _is_current(row, each):
+        if row is not None and each.is_of(row["attempt"], from_micros(row["lease_expires_at"])):
             entries.append(_Entry(finish=each, before=held.pop(row["id"])))
         else:
             rejected.append((each.execution_id, each.attempt))
     return entries, rejected
-
-
-def _is_current(row: Row, finish: Finish) -> bool:
-    guard = to_micros(finish.lease_expires_at)
-    return bool(row["attempt"] == finish.attempt and guard in {None, row["lease_expires_at"]})
 
 
 def _stored(transaction: Transaction, entries: Sequence[_Entry]) -> list[_Entry]:
@@ -141,18 +140,13 @@ def _ended_row(entry: _Entry) -> Parameters:
 
 
 def _returned_row(entry: _Entry, now: datetime) -> Parameters:
-    available_at = _available_at(entry.finish, now)
-    is_retry = entry.finish.failures > entry.before["failures"]
+    wait = entry.wait(now)
     return {
         **_row(entry),
-        "available_at": to_micros(available_at),
-        "next_retry_at": to_micros(available_at) if is_retry else None,
-        "dispatched_at": to_micros(now) if available_at <= now else None,
+        "available_at": to_micros(wait.available_at),
+        "next_retry_at": to_micros(wait.next_retry_at),
+        "dispatched_at": to_micros(wait.dispatched_at),
     }
-
-
-def _available_at(finish: Finish, now: datetime) -> datetime:
-    return finish.available_at or now
 
 
 def _end(accounts: Accounts, entry: _Entry) -> None:

@@ -6,6 +6,7 @@ from typing import Final
 
 from ...domain.accounts import Accounts
 from ...domain.execution import ExecutionStatus
+from ...domain.plan import at_once
 from ...domain.unreadable import planned
 from ...ports.ledger import Fired, Planner
 from .accounts import load
@@ -21,7 +22,7 @@ def fire(transaction: Transaction, planner: Planner, limit: int) -> Fired:
     """Write the plans of due jobs."""
     accounts = Accounts(transaction.now)
     due = transaction.column(_JOBS["due_jobs"], now=transaction.now_micros, limit=limit)
-    plans = [planned(job, transaction.now, planner) for job in load(transaction, accounts, due)]
+    plans = at_once(planned(job, transaction.now, planner) for job in load(transaction, accounts, due))
     written = write_plans(transaction, accounts, plans)
     skips = sum(row.status is ExecutionStatus.SKIPPED for row in written.executions)
     [next_due] = transaction.column(_JOBS["next_due"])

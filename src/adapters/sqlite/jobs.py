@@ -12,12 +12,12 @@ from ...domain.errors import Conflict, JobNotFound, VersionConflict
 from ...domain.job import JobStatus, ScheduledJob
 from ...domain.json import clean_text
 from ...domain.ledger import Window
-from ...domain.plan import JobChange, first_version
+from ...domain.plan import Decision, JobChange, first_version
 from ...domain.stored import UnreadableDefinition
 from ...domain.unreadable import decided
 from ...ports.cursors import Position, SortValue, read_cursor, write_cursor
 from ...ports.queries import JobFilter, SortBy, SortOrder
-from ...ports.stores import Changed, Decision, LedgerStretch, Page
+from ...ports.stores import Changed, LedgerStretch, Page
 from . import audit
 from .accounts import load, read_jobs
 from .database import Database

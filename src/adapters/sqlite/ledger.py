@@ -107,13 +107,13 @@ class SqliteLedger:
             lambda transaction: audit.recent_ledgers(transaction, since, limit, after),
         )
 
-    async def purge(self, *, keep: timedelta, newest: int, limit: int) -> Purged:
+    async def purge(self, *, keep: timedelta, newest: int, limit: int, after: UUID | None = None) -> Purged:
         """Remove what is old; looking for it, which may take long, keeps nobody from writing."""
 
         def remove(transaction: Transaction) -> Purged:
             return recovery.remove(transaction, found, keep, limit)
 
-        found = await self._database.search(lambda transaction: recovery.removable(transaction, keep, newest, limit))
+        found = await self._database.search(lambda transaction: recovery.past(transaction, keep, newest, limit, after))
         return await self._database.write(remove)
 
 

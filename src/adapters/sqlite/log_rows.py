@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from ...domain.json import document_of, document_text
 from ...ports.ledger import LogLine
-from .execution_rows import document_of, document_text
 from .instants import from_micros, to_micros
 from .transaction import Parameters, Row
 

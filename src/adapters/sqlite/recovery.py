@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+from uuid import UUID
 
 from ...ports.dispatcher import Dispatch
 from ...ports.ledger import Purged, Ready, Sighting
@@ -16,6 +18,14 @@ from .transaction import LARGEST, Transaction, array
 
 _LEDGER: Final = statements("ledger")
 _EXECUTIONS: Final = statements("executions")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """A stretch of the past: what of it may go, and where the next one begins, if there is one."""
+
+    removable: Sequence[str]
+    next: UUID | None
 
 
 def ready(transaction: Transaction, limit: int) -> Ready:
@@ -60,14 +70,24 @@ def redispatch(transaction: Transaction, seen: Sequence[Sighting]) -> Sequence[D
     return read_dispatches(transaction, dict.fromkeys(str(id_) for id_, _ in seen if str(id_) in moved))
 
 
-def removable(transaction: Transaction, keep: timedelta, newest: int, limit: int) -> Sequence[str]:
-    """Find ended executions that nobody keeps; once found, nothing can make them worth keeping again."""
-    before = to_micros(transaction.now - keep)
-    return transaction.column(_LEDGER["removable"], before=before, newest=newest, limit=limit)
+def past(transaction: Transaction, keep: timedelta, newest: int, limit: int, after: UUID | None) -> Past:
+    """Look at a stretch of the past; what may go then, nothing can make worth keeping again."""
+    before = transaction.now - keep
+    rows = transaction.rows(
+        _LEDGER["past"],
+        before=to_micros(before),
+        after="" if after is None else str(after),
+        newest=newest,
+        limit=limit,
+    )
+    return Past(
+        removable=[row["id"] for row in rows if row["may_go"]],
+        next=UUID(rows[-1]["id"]) if len(rows) == limit and any(row["is_old"] for row in rows) else None,
+    )
 
 
-def remove(transaction: Transaction, executions: Sequence[str], keep: timedelta, limit: int) -> Purged:
-    """Remove executions that were found removable, then the deleted jobs that are left empty."""
-    removed = transaction.column(_LEDGER["remove_executions"], ids=array(executions))
+def remove(transaction: Transaction, found: Past, keep: timedelta, limit: int) -> Purged:
+    """Remove the executions that may go, then the deleted jobs that are left empty."""
+    removed = transaction.column(_LEDGER["remove_executions"], ids=array(found.removable))
     jobs = transaction.column(_LEDGER["remove_jobs"], before=to_micros(transaction.now - keep), limit=limit)
-    return Purged(executions=len(removed), jobs=len(jobs))
+    return Purged(executions=len(removed), jobs=len(jobs), next=found.next)

@@ -264,22 +264,30 @@ SET metadata = m.metadata
 FROM unnest(:id::uuid[], :metadata::json[]) AS m (id, metadata)
 WHERE e.id = m.id;
 
--- name: removable
--- Old enough, ended, released, and not among the newest of their job: the boundary of a job is its newest id that is
--- not kept. A job that was deleted long ago keeps none.
-SELECT e.id
-FROM jobs AS j
-CROSS JOIN LATERAL (
+-- name: past
+-- A stretch of executions, oldest id first, and what of it may go: ended, released, and not among the newest of its job,
+-- the last of which is sought for each. A job that was deleted long ago keeps none.
+SELECT
+    s.id,
+    s.created_at < :before AS is_old,
+    s.created_at < :before AND s.status NOT IN ('pending', 'running') AND NOT s.is_leased
+    AND (coalesce(j.deleted_at < :before, false) OR coalesce(s.id <= boundary.id, false)) AS may_go
+FROM (
+    SELECT id, job_id, created_at, status, is_leased
+    FROM executions
+    WHERE id > :after
+    ORDER BY id
+    LIMIT :limit
+) AS s
+JOIN jobs AS j ON j.id = s.job_id
+LEFT JOIN LATERAL (
     SELECT n.id
     FROM executions AS n
-    WHERE n.job_id = j.id
+    WHERE n.job_id = s.job_id
     ORDER BY n.id DESC
-    LIMIT 1 OFFSET CASE WHEN j.deleted_at < :before THEN 0 ELSE :newest::bigint END
-) AS boundary
-JOIN executions AS e ON e.job_id = j.id AND e.id <= boundary.id
-WHERE e.created_at < :before AND e.status NOT IN ('pending', 'running') AND e.lease_expires_at IS NULL
-ORDER BY e.id
-LIMIT :limit;
+    LIMIT 1 OFFSET :newest::bigint
+) AS boundary ON true
+ORDER BY s.id;
 
 -- name: remove_executions
 -- Their logs go with them; what another sweeper is removing meanwhile is its own, and not counted twice.

@@ -169,25 +169,26 @@ UPDATE executions
 SET metadata = json_set(metadata, '$.progress', json(:progress))
 WHERE id = :id AND attempt = :attempt AND status = 'running' AND json_type(metadata) = 'object';
 
--- name: removable
--- Old enough, ended, released, and not among the newest of their job: the boundary of a job is its newest id
--- that is not kept. A job that was deleted long ago keeps none.
-WITH boundaries AS (
-    SELECT
-        j.id AS job_id,
-        CASE
-            WHEN j.deleted_at < :before THEN (SELECT max(e.id) FROM executions AS e WHERE e.job_id = j.id)
-            ELSE (SELECT e.id FROM executions AS e WHERE e.job_id = j.id ORDER BY e.id DESC LIMIT 1 OFFSET :newest)
-        END AS id
-    FROM jobs AS j
-)
-
-SELECT e.id
-FROM boundaries AS b
-CROSS JOIN executions AS e INDEXED BY executions_newest ON e.job_id = b.job_id AND e.id <= b.id
-WHERE e.created_at < :before AND e.status NOT IN ('pending', 'running') AND e.lease_expires_at IS NULL
-ORDER BY e.id
-LIMIT :limit;
+-- name: past
+-- A stretch of executions, oldest id first, and what of it may go: ended, released, and not among the newest of its job,
+-- the last of which is sought for each. A job that was deleted long ago keeps none.
+SELECT
+    s.id,
+    s.created_at < :before AS is_old,
+    s.created_at < :before AND s.status NOT IN ('pending', 'running') AND s.lease_expires_at IS NULL
+    AND (
+        ifnull(j.deleted_at < :before, 0)
+        OR s.id <= (SELECT n.id FROM executions AS n WHERE n.job_id = s.job_id ORDER BY n.id DESC LIMIT 1 OFFSET :newest)
+    ) AS may_go
+FROM (
+    SELECT id, job_id, created_at, status, lease_expires_at
+    FROM executions
+    WHERE id > :after
+    ORDER BY id
+    LIMIT :limit
+) AS s
+CROSS JOIN jobs AS j ON j.id = s.job_id
+ORDER BY s.id;
 
 -- name: remove_executions
 -- Their logs go with them; what another sweeper removed meanwhile is not counted twice.
