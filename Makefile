@@ -8,7 +8,7 @@ WHEEL := build/wheel
 PIP := -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run stack test soak lint format coverage wheel-test bench clean
+.PHONY: help setup run stack test soak matrix lint format coverage wheel-test bench clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,10 @@ test: $(READY) ## run every test
 MINUTES ?= 60
 soak: $(READY) ## kill, cut and pause a large cluster; the kills alone go on for MINUTES=60
 	FAULTS_MINUTES=$(MINUTES) $(BIN)/python -m pytest -s -o faulthandler_timeout=0 tests/faults
+
+# Engines elsewhere: make matrix MATRIX_POSTGRES=/opt/postgresql-17/bin MATRIX_REDIS=/opt/valkey/bin/valkey-server
+matrix: $(READY) ## run the engine suites on every PostgreSQL, pgbouncer, Redis and Valkey of this machine
+	$(BIN)/python -m tests.matrix
 
 lint: $(READY) ## judge style, format, types and the direction of imports
 	$(BIN)/ruff check
@@ -49,7 +53,7 @@ wheel-test: $(READY) ## build the wheel and run every test against its installat
 	$(BIN)/python -m venv $(WHEEL)/venv
 	$(WHEEL)/venv/bin/python $(PIP) install -c constraints.txt "$$(ls $(WHEEL)/dist/*.whl)[test]"
 	$(WHEEL)/venv/bin/python -c 'import sys, tocsin; assert tocsin.__file__.startswith(sys.prefix), tocsin.__file__'
-	$(WHEEL)/venv/bin/python -m pytest
+	$(WHEEL)/venv/bin/python -m pytest --ignore tests/faults
 
 bench: $(READY) ## measure
 	$(BIN)/python -m benchmarks
