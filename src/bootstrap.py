@@ -53,10 +53,10 @@ async def open_scheduler(
     **options: Any,  # noqa: ANN401 - checked by Settings
 ) -> AsyncIterator[Scheduler]:
     """
-    Open a scheduler in this process: `sqlite:///PATH`, or `memory://` to keep nothing.
+    Open a scheduler in this process: `sqlite:///PATH`, `postgresql://USER@HOST/DATABASE`, or `memory://`.
 
     With `run_loops` this process also fires, runs and recovers until the context ends, and then drains;
-    without, it only makes and reads jobs, and other processes on the same file run them. `options` are
+    without, it only makes and reads jobs, and other processes on the same database run them. `options` are
     settings by name, such as `concurrency=10`, `allow_commands=True`, `drain_seconds=5`.
 
     Raises:
@@ -64,8 +64,9 @@ async def open_scheduler(
         StoreUnavailable: the database cannot be opened.
     """
     loops = ALL_LOOPS if run_loops else ()
-    named = {"log_level": "warning", **options, "database_url": database_url, "roles": loops}
-    settings = load_settings(named, environment={})
+    named = {"log_level": "warning", **options, "database_url": database_url, "roles": ALL_LOOPS}
+    # Who only makes and reads jobs has no role, which a node may not be told.
+    settings = load_settings(named, environment={}).model_copy(update={"roles": loops})
     async with assemble(settings, SystemClock()) as assembly:
         await assembly.node.start()
         try:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
 from .adapters.memory import LocalBells, memory_storage
-from .adapters.postgres import Access, PostgresBells, PostgresDispatcher, open_database, postgres_storage
+from .adapters.postgres import (
+    Access,
+    PostgresBells,
+    PostgresDispatcher,
+    Unreachable,
+    open_database,
+    postgres_storage,
+)
 from .adapters.redis import open_redis_dispatcher
 from .adapters.sqlite import open_sqlite
 from .domain.errors import InvalidInput
+from .domain.outage import Outage
 from .ports.bells import Bells
 from .ports.clock import Clock
 from .ports.dispatcher import Dispatcher
@@ -22,6 +32,9 @@ from .settings import Settings
 WAKE_SECONDS: Final = 5.0
 WAKE_SECONDS_WITHOUT_BELL: Final = 1.0
 """Where nodes hear nothing of each other, each looks more often, and sooner asks what got lost."""
+
+FIRST_BACKOFF: Final = 0.1
+LONGEST_BACKOFF: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +49,32 @@ class Engines:
     pipe: Dispatcher | None
     bells: Bells
     wake_seconds: float
+
+
+async def database_reached(settings: Settings, telemetry: Telemetry) -> None:
+    """
+    Wait until the database's server can be reached, and tell in the log why it cannot; a file need not be awaited.
+
+    Raises:
+        InvalidInput: the URL is of no use.
+        StoreUnavailable: the server refuses, which no waiting cures.
+    """
+    if not settings.uses_postgres:
+        return
+    access, outage, backoff = access_of(settings), Outage(), FIRST_BACKOFF
+    while True:
+        try:
+            connection = await access.connect()
+        except Unreachable as error:
+            if outage.fail(str(error), now := time.monotonic()):
+                telemetry.warning("database.awaited", error=str(error), seconds=outage.lasted(now))
+        else:
+            connection.terminate()
+            break
+        await asyncio.sleep(backoff)
+        backoff = min(backoff * 2, LONGEST_BACKOFF)
+    if (seconds := outage.end(time.monotonic())) is not None:
+        telemetry.info("database.reached", seconds=seconds)
 
 
 @asynccontextmanager

@@ -7,12 +7,12 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from types import FrameType
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from aiohttp import web
 
@@ -24,6 +24,7 @@ from .application.parts import Role
 from .application.samples import add_samples
 from .bootstrap import Assembly, assemble
 from .domain.errors import InvalidInput
+from .engines import database_reached
 from .ports.clock import Clock
 from .ports.telemetry import Telemetry
 from .settings import Settings, unknown_variables
@@ -73,15 +74,15 @@ def serve(settings: Settings, clock: Clock | None = None) -> NoReturn:
     """
     Run a node until SIGTERM or SIGINT, drain it, and end the process with the exit code.
 
-    Its clock is the system's unless another is given. A second signal ends the process at once, even while a
-    handler blocks the event loop. No handler delays the exit, and none can end the node: what it does to the loop
-    that it shares is told and survived.
+    Its clock is the system's unless another is given. A database that is not there yet is awaited. A second signal
+    ends the process at once, even while a handler blocks the event loop. No handler delays the exit, and none can
+    end the node: what it does to the loop that it shares is told and survived.
     """
     telemetry = StructuredLog(form=settings.log_format, level=settings.log_level)
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     stop = _Stop(loop)
-    _see_through(loop, loop.create_task(_serve(settings, clock or SystemClock(), stop)), telemetry)
+    _see_through(loop, loop.create_task(_serve(settings, clock or SystemClock(), stop, telemetry)), telemetry)
     # The interpreter would wait for threads that handlers left behind, and the loop for tasks that do not listen.
     logging.shutdown()
     sys.stdout.flush()
@@ -102,9 +103,11 @@ def _see_through(loop: asyncio.AbstractEventLoop, main: asyncio.Task[None], tele
             return
 
 
-async def _serve(settings: Settings, clock: Clock, stop: _Stop) -> None:
+async def _serve(settings: Settings, clock: Clock, stop: _Stop, telemetry: Telemetry) -> None:
+    if not await _unless_stopped(database_reached(settings, telemetry), stop):
+        return
     async with assemble(settings, clock) as assembly:
-        node, telemetry = assembly.node, assembly.node.parts.telemetry
+        node = assembly.node
         stop.last_act = assembly.kill_commands
         if unknown := unknown_variables(os.environ):
             telemetry.warning("settings.unknown", variables=unknown)
@@ -127,6 +130,19 @@ async def _serve(settings: Settings, clock: Clock, stop: _Stop) -> None:
                 telemetry.info("node.draining", limit_seconds=settings.drain_seconds)
             finally:
                 await _though_cancelled(node.stop, cancelled)
+
+
+async def _unless_stopped(step: Coroutine[Any, Any, None], stop: _Stop) -> bool:
+    """Answer whether the step was done before a signal came; then it is given up."""
+    doing, asked = asyncio.create_task(step), asyncio.create_task(stop.asked.wait())
+    await asyncio.wait((doing, asked), return_when=asyncio.FIRST_COMPLETED)
+    for task in (doing, asked):
+        task.cancel()
+    await asyncio.wait((doing, asked))
+    if doing.cancelled():
+        return False
+    doing.result()
+    return True
 
 
 async def _though_cancelled(step: Callable[[], Awaitable[object]], tell: Callable[[], None]) -> None:

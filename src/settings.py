@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, Literal
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from .application.parts import Role
 from .domain.errors import FieldError, InvalidInput
+from .urls import REMEDY, is_readable, masked
 
 PREFIX: Final = "TOCSIN_"
 CLIENT_VARIABLES: Final = frozenset({"TOCSIN_SERVER"})
@@ -28,6 +28,15 @@ MEMORY: Final = "memory://"
 
 def _listed(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def _roles(value: object) -> object:
+    names, known = _listed(value), ", ".join(Role)
+    if names in ((), []):
+        raise ValueError(f"name at least one of {known}")
+    if isinstance(names, tuple | list) and (unknown := [str(name) for name in names if name not in tuple(Role)]):
+        raise ValueError(f"{', '.join(unknown)}: must be some of {known}")
+    return names
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
@@ -54,7 +63,7 @@ class Settings(BaseModel):
         default=None, description="redis://HOST to dispatch through Redis Streams; unset: through the database"
     )
     handlers: Names = Field(default=(), description="modules to import, which register handlers")
-    roles: Annotated[tuple[Role, ...], BeforeValidator(_listed)] = Field(
+    roles: Annotated[tuple[Role, ...], BeforeValidator(_roles)] = Field(
         default=tuple(Role), description="what this process does"
     )
     samples: bool = Field(default=False, description="make the sample jobs at start, if they are not there")
@@ -90,6 +99,11 @@ class Settings(BaseModel):
             raise ValueError(f"database_url: must start with {SQLITE}, {POSTGRES[0]} or {MEMORY}")
         if self.redis_url is not None and not self.uses_postgres:
             raise ValueError(f"redis_url: goes with a database_url that starts with {POSTGRES[0]}")
+        if self.uses_postgres and not is_readable(self.database_url):
+            raise ValueError(f"database_url: {REMEDY}")
+        # Which schemes Redis goes by, its engine says.
+        if self.redis_url is not None and "://" in self.redis_url and not is_readable(self.redis_url):
+            raise ValueError(f"redis_url: {REMEDY}")
         return self
 
     @property
@@ -163,7 +177,7 @@ def explain(
     known = [
         Setting(
             name=f"{PREFIX}{name.upper()}",
-            value=_shown(getattr(settings, name)),
+            value=_shown(name, getattr(settings, name)),
             source=next((source for source, named in sources if name in named), "default"),
             description=field.description or "",
         )
@@ -215,9 +229,8 @@ def _field_errors(error: ValidationError) -> list[FieldError]:
     return found
 
 
-def _shown(value: object) -> str:
+def _shown(name: str, value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(str(part) for part in value)
     text = "" if value is None else str(value)
-    password = urlsplit(text).password if "://" in text else None
-    return text.replace(f":{password}@", ":***@") if password else text
+    return masked(text) if text and name.endswith("_url") else text

@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from ..domain.audit import check_ledger
-from ..domain.errors import InvalidJob, InvalidSchedule
+from ..domain.errors import InvalidInput, InvalidSchedule
 from ..domain.job import ScheduledJob
 from ..domain.ledger import JobLedger, LedgerReport, Window
 from ..domain.occurrences import OccurrenceSource
@@ -40,7 +40,7 @@ class Auditor:
         Account for a job from just after `since` (default: a day before `until`) to `until` (default: now).
 
         Raises:
-            InvalidJob: an instant has no UTC offset, or they are the wrong way round.
+            InvalidInput: an instant has no UTC offset, they are the wrong way round, or all between them is to come.
             JobNotFound: the tenant has no such job, or it was deleted.
         """
         window = _window(await jobs.now(), since, until)
@@ -70,9 +70,13 @@ class Auditor:
 def _window(now: datetime, since: datetime | None, until: datetime | None) -> Window:
     for name, instant in (("since", since), ("until", until)):
         if instant is not None and instant.utcoffset() is None:
-            raise InvalidJob.of(name, "must have a UTC offset")
+            raise InvalidInput.of(name, "must have a UTC offset")
     end = now if until is None else until
     begin = end - DEFAULT_SPAN if since is None else since
     if begin > end:
-        raise InvalidJob.of("since", f"must not be later than {end.isoformat()}, where the window ends")
+        raise InvalidInput.of("since", f"must not be later than {end.isoformat()}, where the window ends")
+    if begin > now:
+        # Nothing has come due yet, and an empty ledger must not pass for one that was checked.
+        late = "until" if since is None else "since"
+        raise InvalidInput.of(late, f"must not be later than now, which is {now.isoformat(timespec='seconds')}")
     return Window(after=begin, until=end)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from datetime import datetime
+from typing import Final, TypeVar
 
 from ..domain.errors import StoreUnavailable
 from ..ports.clock import Clock
@@ -17,8 +18,12 @@ from .loop import Pulse
 from .statistics import queue_state
 from .watch import LedgerWatch
 
+T = TypeVar("T")
+
 LATE_SECONDS: Final = 60.0
 STALE_ROUNDS_SECONDS: Final = 30.0
+"""For how long a loop may complete no round, beyond twice the time that it may wait between two."""
+
 STORE_DEADLINE: Final = 5.0
 MOST_NAMES: Final = 10
 NEEDED_ROLES: Final = ("timer", "executor", "sweeper")
@@ -45,11 +50,12 @@ class HealthCheck:
 
     async def __call__(self) -> Health:
         """Look once; never raises for what it finds."""
-        components = {**await self._store(), **{pulse.name: self._loop(pulse) for pulse in self.pulses}}
+        components = dict(await self._stored())
+        for pulse in self.pulses:
+            # What the ledger watch found, and whether it goes round, are one component.
+            components[pulse.name] = _together(components.get(pulse.name, _HEALTHY), self._loop(pulse))
         if self.executor is not None:
             components["handlers"] = _handlers(self.executor)
-        if self.watch is not None:
-            components["ledger"] = _ledger(self.watch)
         return Health(
             status=worst(component.status for component in components.values()),
             components=components,
@@ -58,26 +64,33 @@ class HealthCheck:
             uptime_seconds=self.clock.monotonic() - self._started,
         )
 
-    async def _store(self) -> Mapping[str, ComponentHealth]:
-        try:
-            async with asyncio.timeout(STORE_DEADLINE):
-                now = await self.storage.jobs.now()
-                queue = queue_state(await self.storage.executions.queue(None), now)
-                live = [worker for worker in await self.storage.workers.list() if worker.is_live(now)]
-        except TimeoutError:
-            return _broken_store(f"no answer within {STORE_DEADLINE:.0f} s")
-        except StoreUnavailable as error:
-            return _broken_store(str(error))
-        except Exception as error:  # noqa: BLE001 - a health check that a surprise can end says nothing when it matters
-            return _broken_store(f"unexpected {type(error).__name__}")
+    async def _stored(self) -> Mapping[str, ComponentHealth]:
+        """Ask the store how it is, and how all nodes are; figures that it cannot give in time do not make it broken."""
+        registry, figures = await asyncio.gather(
+            _answer_to(self._registry()), _answer_to(self.storage.executions.queue(None))
+        )
+        if isinstance(registry, str):
+            broken = ComponentHealth(status=HealthStatus.UNHEALTHY, detail=registry)
+            return {"store": broken, "ledger": _ledger(self.watch, [])}
+        now, live = registry
+        seen = {"store": _HEALTHY, "ledger": _ledger(self.watch, live)}
+        if isinstance(figures, str):
+            unknown = ComponentHealth(status=HealthStatus.DEGRADED, detail=f"not counted: {figures}")
+            return {**seen, "queue": unknown, "workers": _workers(live, {})}
+        queue = queue_state(figures, now)
         backlog = _backlog(queue.oldest_due_seconds, queue.oldest_ready_seconds)
-        return {"store": _HEALTHY, "queue": backlog, "workers": _workers(live, queue.unclaimed)}
+        return {**seen, "queue": backlog, "workers": _workers(live, queue.unclaimed)}
+
+    async def _registry(self) -> tuple[datetime, Sequence[Worker]]:
+        """Read the store's clock, and who is live by it."""
+        now = await self.storage.jobs.now()
+        return now, [worker for worker in await self.storage.workers.list() if worker.is_live(now)]
 
     def _loop(self, pulse: Pulse) -> ComponentHealth:
         if pulse.resting:
             return _HEALTHY
         silent = self.clock.monotonic() - pulse.beat_at
-        if silent > STALE_ROUNDS_SECONDS:
+        if silent > STALE_ROUNDS_SECONDS + 2 * pulse.cap:
             detail = f"no round completed for {silent:.0f} s; last error: {pulse.error or 'none'}"
             return ComponentHealth(status=HealthStatus.UNHEALTHY, detail=detail)
         if pulse.error is not None:
@@ -90,8 +103,23 @@ def worst(statuses: Iterable[HealthStatus]) -> HealthStatus:
     return max(statuses, key=_WORST_LAST.index, default=HealthStatus.HEALTHY)
 
 
-def _broken_store(detail: str) -> Mapping[str, ComponentHealth]:
-    return {"store": ComponentHealth(status=HealthStatus.UNHEALTHY, detail=detail)}
+def _together(one: ComponentHealth, other: ComponentHealth) -> ComponentHealth:
+    ills = [each for each in (one, other) if each.status is not HealthStatus.HEALTHY]
+    detail = "; ".join(each.detail for each in ills if each.detail is not None)
+    return ComponentHealth(status=worst(each.status for each in ills), detail=detail or None)
+
+
+async def _answer_to(question: Awaitable[T]) -> T | str:
+    """Wait for what the store answers; say in words why it does not."""
+    try:
+        async with asyncio.timeout(STORE_DEADLINE):
+            return await question
+    except TimeoutError:
+        return f"no answer within {STORE_DEADLINE:.0f} s"
+    except StoreUnavailable as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 - a health check that a surprise can end says nothing when it matters
+        return f"unexpected {type(error).__name__}"
 
 
 def _workers(live: Sequence[Worker], unclaimed: Mapping[str, int]) -> ComponentHealth:
@@ -129,14 +157,20 @@ def _handlers(executor: Executor) -> ComponentHealth:
     return _HEALTHY
 
 
-def _ledger(watch: LedgerWatch) -> ComponentHealth:
-    """Tell what the ledger watch of this node found; whose job it is, and how it is defined, is for its tenant."""
-    if not watch.anomalies:
+def _ledger(watch: LedgerWatch | None, live: Sequence[Worker]) -> ComponentHealth:
+    """Tell what this node or another found; whose job it is, and how it is defined, is for its tenant."""
+    if watch is not None and watch.anomalies:
+        first = watch.anomalies[0]
+        found = f"{first.finding.kind.value} at {first.finding.first.isoformat()} of job {first.job_id}"
+        count = len(watch.anomalies)
+        detail = f"{count} {'finding' if count == 1 else 'findings'}, first: {found}"
+    elif tellers := [worker for worker in live if worker.anomalies]:
+        count = sum(worker.anomalies for worker in tellers)
+        found, told = ("1 anomaly", "it") if count == 1 else (f"{count} anomalies", "them")
+        where = " and ".join(f"node {worker.id}" for worker in tellers[:MOST_NAMES])
+        detail = f"{found} in the ledger; the log of {where} tells {told}"
+    else:
         return _HEALTHY
-    first = watch.anomalies[0]
-    found = f"{first.finding.kind.value} at {first.finding.first.isoformat()} of job {first.job_id}"
-    count = len(watch.anomalies)
-    detail = f"{count} {'finding' if count == 1 else 'findings'}, first: {found}"
     return ComponentHealth(status=HealthStatus.DEGRADED, detail=detail)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from ..domain.errors import TocsinError
+from ..domain.errors import TocsinError, Unavailable
+from ..domain.outage import Outage
 from ..ports.clock import Clock
 from ..ports.telemetry import Telemetry
 from .bell import Bell
@@ -27,13 +29,15 @@ class Pulse:
     """
     When a loop last completed a round, by the monotonic clock, and why the latest one failed, if it did.
 
-    One that is `resting` was told to stop, and completes none until it is begun again.
+    One that is `resting` was told to stop, and completes none until it is begun again. `cap` is how many seconds it may
+    wait between two rounds.
     """
 
     name: str
     beat_at: float
     error: str | None = None
     resting: bool = False
+    cap: float = 0.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,10 +56,11 @@ class Loop:
     cap: float
     bell: Bell = field(default_factory=Bell)
     pulse: Pulse = field(init=False)
+    _outage: Outage = field(init=False, default_factory=Outage)
 
     def __post_init__(self) -> None:
         """Start with a pulse, so that a loop that never completes a round is seen to age."""
-        self.pulse = Pulse(self.name, self.clock.monotonic())
+        self.pulse = Pulse(self.name, self.clock.monotonic(), cap=self.cap)
 
     async def run(self) -> None:
         """Go round until `stop`."""
@@ -88,12 +93,37 @@ class Loop:
             due = await self.agent.run_once()
         except Exception as error:  # noqa: BLE001 - a loop that a surprise can end would lose fires in silence
             self.pulse.error = _reason(error)
-            self.telemetry.error(
-                "loop.failed", loop=self.name, error=f"{type(error).__name__}: {error}", exc_info=error
-            )
+            self._tell(error)
             return None
         self.pulse.beat_at, self.pulse.error = self.clock.monotonic(), None
+        rounds = self._outage.failures
+        if (seconds := self._outage.end(self.pulse.beat_at)) is not None:
+            self.telemetry.info("loop.recovered", loop=self.name, failed_rounds=rounds, seconds=seconds)
         return self.cap if due is None else min(max(due, 0.0), self.cap)
+
+    def _tell(self, error: Exception) -> None:
+        now = self.clock.monotonic()
+        if not self._outage.fail(_kind(error), now):
+            return
+        # Where a server is awaited says nothing; where a surprise came from says most.
+        trace = {} if isinstance(error, Unavailable) else {"exc_info": error}
+        self.telemetry.error(
+            "loop.failed",
+            loop=self.name,
+            error=f"{type(error).__name__}: {error}",
+            failed_rounds=self._outage.failures,
+            seconds=self._outage.lasted(now),
+            **trace,
+        )
+
+
+def _kind(error: Exception) -> str:
+    """Tell failures apart by what a person would do about them: by the place, but for servers that are away."""
+    name = type(error).__name__
+    if isinstance(error, Unavailable):
+        return name
+    places = [f"{frame.f_code.co_filename}:{line}" for frame, line in traceback.walk_tb(error.__traceback__)]
+    return " ".join([name, *places[-1:]])
 
 
 def _reason(error: Exception) -> str:

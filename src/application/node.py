@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -85,7 +85,7 @@ class Node:
                 auditor=Auditor(planning=parts.planning, keep=parts.retention.keep),
                 telemetry=parts.telemetry,
             )
-            self._add_singleton("ledger", self.watch, cap=WATCH_SECONDS, lease=WATCH_LEASE)
+            self._add_singleton("ledger", self.watch, cap=WATCH_SECONDS, lease=WATCH_LEASE, lost=self.watch.forget)
         if roles - {Role.API}:
             self._add("registration", Registration(self), cap=BEAT_SECONDS)
 
@@ -117,10 +117,17 @@ class Node:
             name=name, agent=agent, clock=self.parts.clock, telemetry=self.parts.telemetry, cap=cap
         )
 
-    def _add_singleton(self, name: str, agent: Agent, *, cap: float, lease: timedelta) -> None:
+    def _add_singleton(
+        self, name: str, agent: Agent, *, cap: float, lease: timedelta, lost: Callable[[], None] = lambda: None
+    ) -> None:
         """Add a loop whose rounds one node does for all; `lease` is longer than `cap` (`Singleton`)."""
         singleton = Singleton(
-            agent=agent, locks=self.parts.storage.locks, name=name, holder=self.identity.worker_id, lease=lease
+            agent=agent,
+            locks=self.parts.storage.locks,
+            name=name,
+            holder=self.identity.worker_id,
+            lease=lease,
+            lost=lost,
         )
         self._singletons.append(singleton)
         self._add(name, singleton, cap=cap)
@@ -135,8 +142,8 @@ class Node:
 
     @property
     def pulses(self) -> Sequence[Pulse]:
-        """How the loops that must go round often are doing."""
-        return [loop.pulse for loop in self._loops.values() if loop.cap <= BEAT_SECONDS]
+        """How the loops are doing."""
+        return [loop.pulse for loop in self._loops.values()]
 
     def wake(self, name: str) -> None:
         """Ring a loop's bell; a loop that this node does not run hears nothing."""
@@ -245,6 +252,7 @@ class Node:
                 status=status,
                 started_at=self._started_at or self.parts.clock.now(),
                 heartbeat_at=self.parts.clock.now(),
+                anomalies=len(self.watch.anomalies) if self.watch else 0,
             ),
         )
 

@@ -49,5 +49,6 @@ class Reports:
             live_workers=len(live),
             capacity=sum(worker.capacity for worker in live),
             running=sum(worker.running for worker in live),
+            anomalies=sum(worker.anomalies for worker in live),
             version=version("tocsin"),
         )

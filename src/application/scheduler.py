@@ -291,6 +291,9 @@ class Scheduler:
         return await self._ask_worker(worker_id, drain=False)
 
     async def _ask_worker(self, worker_id: str, *, drain: bool) -> Worker:
+        for worker in await self.storage.workers.list():
+            if worker.id == worker_id and worker.is_gone:
+                raise InvalidTransition("worker", worker.status, "drained" if drain else "live")
         asked = await self.storage.workers.drain(worker_id, requested=drain)
         # If it is this very node it need not wait for its next beat; if not, one beat more does no harm.
         self.wakers.registration()

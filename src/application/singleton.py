@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -17,7 +18,8 @@ class Singleton:
     The lease is renewed before each round, so `lease` must be longer than the time from one round to the next: a
     few times the loop's cap. A node that lost the lock, because it was paused or cut off, skips at least one round.
     Two rounds overlap only where one takes longer than the lease; so an agent must be safe, if wasteful, on many
-    nodes at once.
+    nodes at once. `lost` is called when the lock is no longer this node's, so that what the rounds came to is told by
+    one node only.
     """
 
     agent: Agent
@@ -25,6 +27,7 @@ class Singleton:
     name: str
     holder: str
     lease: timedelta
+    lost: Callable[[], None] = lambda: None
     _token: Token | None = field(default=None, init=False)
 
     async def run_once(self) -> float | None:
@@ -42,6 +45,7 @@ class Singleton:
         """
         if self._token is not None:
             token, self._token = self._token, None
+            self.lost()
             await self.locks.release(token)
 
     async def _holds(self) -> bool:
@@ -49,4 +53,5 @@ class Singleton:
             self._token = await self.locks.acquire(self.name, holder=self.holder, lease=self.lease)
         elif not await self.locks.renew(self._token, self.lease):
             self._token = None
+            self.lost()
         return self._token is not None

@@ -15,6 +15,7 @@ from ..ports.dispatcher import Dispatch, Dispatcher
 from ..ports.ledger import Hold, Lapse, Lease, Ledger, Sighting
 from ..ports.stores import WORKER_SILENCE, WorkerStore
 from ..ports.telemetry import Telemetry
+from .handing_on import hand_on
 from .hold import HEARTBEAT_SECONDS, HEARTBEATS_PER_LEASE
 
 T = TypeVar("T")
@@ -79,8 +80,7 @@ class Sweeper:
 
     async def _dispatch_ready(self) -> float | None:
         ready = await self.ledger.ready(limit=self.batch)
-        if ready.dispatches:
-            await self.dispatcher.dispatch(ready.dispatches)
+        await self._hand_on(ready.dispatches)
         if len(ready.dispatches) == self.batch:
             return 0.0
         return None if ready.next_available_at is None else (ready.next_available_at - ready.now).total_seconds()
@@ -111,7 +111,7 @@ class Sweeper:
         taken = await self.ledger.redispatch(losses)
         if taken:
             self.telemetry.warning("dispatch.repeated", executions=len(taken))
-            await self.dispatcher.dispatch(taken)
+            await self._hand_on(taken)
         return len(taken)
 
     async def _recover(self) -> None:
@@ -136,8 +136,10 @@ class Sweeper:
         )
         freed = await self.ledger.release([_hold(lease) for lease in unreleased])
         self.telemetry.warning("lease.expired", executions=len(running), slots=len(unreleased))
-        if dispatches := [*finished.dispatches, *freed]:
-            await self.dispatcher.dispatch(dispatches)
+        await self._hand_on([*finished.dispatches, *freed])
+
+    async def _hand_on(self, dispatches: Sequence[Dispatch]) -> None:
+        await hand_on(dispatches, to=self.dispatcher, telemetry=self.telemetry)
 
     async def _bury(self) -> None:
         since = self.clock.now() - WORKER_SILENCE

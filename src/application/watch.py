@@ -49,6 +49,9 @@ class LedgerWatch:
     A look goes through every job that may have fired, and reaches back to the look before the last one, so that each
     nominal time is looked at twice at least. Only what two looks in a row find is an anomaly. It is remembered for
     a day: a fire that was lost stays lost.
+
+    A page that cannot be read is halved until what is damaged, or too long, stands alone; that job is told of and
+    passed over, and the pages grow again.
     """
 
     ledger: Ledger
@@ -60,23 +63,50 @@ class LedgerWatch:
     _looks: list[datetime] = field(default_factory=list, init=False)
     _since: datetime | None = field(default=None, init=False)
     _after: UUID | None = field(default=None, init=False)
+    _size: int = field(init=False)
     _suspected: Mapping[UUID, Sequence[Finding]] = field(default_factory=dict, init=False)
     _suspects: defaultdict[UUID, list[Finding]] = field(default_factory=lambda: defaultdict(list), init=False)
+
+    def __post_init__(self) -> None:
+        self._size = self.page
 
     async def run_once(self) -> float | None:
         """Look at a page of jobs; answer in how many seconds the next page, or the next look, is due."""
         since = self._since or await self._begun()
-        page = await self.ledger.recent_ledgers(since=since, limit=self.page, after=self._after)
+        size = self._size
+        try:
+            page = await self.ledger.recent_ledgers(since=since, limit=size, after=self._after)
+        except Exception as error:  # noqa: BLE001 - what is damaged at rest may raise anything, and hides all behind it
+            return await self._narrowed(since, size, error)
+        self._size = min(size * 2, self.page)
         window = Window(after=since, until=page.now - SETTLING)
         for each in page.ledgers:
             self._look(each, window, page.now)
             # A long ledger takes a while, and heartbeats must not wait for all of a page.
             await asyncio.sleep(0)
-        self._after = page.next_after
-        if page.next_after is not None:
+        return self._gone_on(page.next_after)
+
+    def forget(self) -> None:
+        """Begin anew, with nothing found: another node watches from now on; only between rounds."""
+        self.anomalies, self._looks, self._suspected = [], [], {}
+        self._since = self._after = None
+
+    def _gone_on(self, after: UUID | None) -> float:
+        self._after = after
+        if after is not None:
             return PAUSE_SECONDS
         self._since, self._suspected = None, dict(self._suspects)
         return INTERVAL_SECONDS
+
+    async def _narrowed(self, since: datetime, size: int, error: Exception) -> float:
+        """Have a smaller page read next, or pass over the one job that it was; if the store is down, raise."""
+        jobs = await self.ledger.recent_jobs(since=since, limit=2, after=self._after)
+        self._size = max(1, size // 2)
+        if size > 1:
+            return PAUSE_SECONDS
+        if jobs:
+            self.telemetry.error("ledger.unverifiable", job_id=str(jobs[0]), error=_worded(error))
+        return self._gone_on(jobs[0] if len(jobs) > 1 else None)
 
     async def _begun(self) -> datetime:
         """Begin a look, and say from when on."""
@@ -94,8 +124,9 @@ class LedgerWatch:
         try:
             report = self.auditor.check(ledger, window, now)
         except Exception as error:  # noqa: BLE001 - one job that cannot be verified must not keep the others from it
-            text = f"{type(error).__name__}: {error}"
-            self.telemetry.error("ledger.unverifiable", job_id=str(job.id), tenant_id=job.tenant_id, error=text)
+            self.telemetry.error(
+                "ledger.unverifiable", job_id=str(job.id), tenant_id=job.tenant_id, error=_worded(error)
+            )
             return
         for finding in report.findings:
             self._suspects[job.id].append(finding)
@@ -115,6 +146,10 @@ class LedgerWatch:
             nominal_times=finding.count,
             finding=finding.message,
         )
+
+
+def _worded(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _is_among(finding: Finding, others: Sequence[Finding]) -> bool:

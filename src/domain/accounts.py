@@ -11,7 +11,7 @@ from uuid import UUID
 
 from .attempt import Finish
 from .counters import JobCounters
-from .execution import ExecutionStatus, JobExecution, Origin
+from .execution import ExecutionStatus, JobExecution, OpenExecution, Origin
 from .job import ScheduledJob
 from .plan import JobChange, Plan, concluded, with_outcome
 
@@ -65,7 +65,7 @@ class Accounts:
                 self._note(row.job_id, standing, row.origin, row.scheduled_at)
         return fresh
 
-    def cancel(self, rows: Iterable[JobExecution]) -> list[UUID]:
+    def cancel(self, rows: Iterable[OpenExecution | JobExecution]) -> list[UUID]:
         """Enter that pending and running executions end as cancelled; answer the running ones, which keep slot."""
         stopped = []
         for row in rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .execution import ExecutionStatus, JobExecution
+from .execution import ExecutionStatus, JobExecution, OpenExecution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class JobCounters:
         """Move executions from waiting to holding a slot."""
         return replace(self, waiting=self.waiting - executions, slots_taken=self.slots_taken + executions)
 
-    def withdrawn(self, execution: JobExecution) -> JobCounters:
+    def withdrawn(self, execution: OpenExecution | JobExecution) -> JobCounters:
         """Take a pending execution out that will not run: out of its slot, or from among the waiting."""
         return replace(
             self,

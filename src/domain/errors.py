@@ -175,3 +175,7 @@ class DispatcherUnavailable(Unavailable):
 
 class StoreUnavailable(Unavailable):
     """The store did not answer within its deadline; nothing was changed."""
+
+
+class ServerUnreachable(StoreUnavailable):
+    """No server answered at the address; the message says why."""

@@ -151,3 +151,16 @@ class JobExecution:
     parent_span_id: str | None = None
     metadata: Json = field(default_factory=dict)
     past_attempts: tuple[PastAttempt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenExecution:
+    """What of a pending or running execution counts once it is cancelled; there may be very many of them."""
+
+    id: UUID
+    job_id: UUID
+    status: ExecutionStatus
+    origin: Origin
+    scheduled_at: datetime
+    available_at: datetime | None
+    holds_slot: bool

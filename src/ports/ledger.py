@@ -254,7 +254,12 @@ class Ledger(Protocol):
           version whose `changed_at <= since`, else from the first. Payload and metadata of their definitions may be
           left out (`before` and `after`, under `definition`);
         - `made_before` None and `made_after` 0: everything later is in `entries`.
+
+        What is damaged at rest may make it raise anything; `recent_jobs` then tells which jobs are concerned.
         """
+
+    async def recent_jobs(self, *, since: datetime, limit: int, after: UUID | None = None) -> Sequence[UUID]:
+        """Tell whose ledgers `recent_ledgers` would read, without reading any of them; changes nothing."""
 
     async def purge(self, *, keep: timedelta, newest: int, limit: int, after: UUID | None = None) -> Purged:
         """

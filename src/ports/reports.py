@@ -135,11 +135,12 @@ class QueueState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemState:
-    """The nodes behind it: how many are live, what they can hold and hold now."""
+    """The live nodes behind it: how many, what they can hold and hold now, and what they found amiss in the ledger."""
 
     live_workers: int
     capacity: int
     running: int
+    anomalies: int
     version: str
 
 

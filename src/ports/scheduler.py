@@ -221,6 +221,9 @@ class IScheduler(Protocol):
 
         By default these are the last 24 hours up to `until`, and that is now. What retention may have removed, and
         what is due but not yet fired, is no finding.
+
+        Raises:
+            InvalidInput: an instant has no UTC offset, they are the wrong way round, or all between them is to come.
         """
 
     async def list_executions(self, query: ExecutionFilter | None = None) -> Page[JobExecution]:
@@ -261,6 +264,7 @@ class IScheduler(Protocol):
 
         Raises:
             WorkerNotFound: no node has this id.
+            InvalidTransition: it stopped or is dead.
         """
 
     async def resume_worker(self, worker_id: str) -> Worker:

@@ -238,7 +238,8 @@ class Worker:
     `status` is what it said at the last heartbeat: live, draining (asked to take no more work, or to stop, while
     some is running), drained (asked, and nothing runs any more), stopped; or dead, which others say of it. `running`
     counts its attempts at the last heartbeat. `drain_requested` is what it was asked to do; it obeys at its next
-    heartbeat, and a restart, which is another worker, is not asked any more.
+    heartbeat, and a restart, which is another worker, is not asked any more. `anomalies` counts what its ledger watch
+    found of late: 0 unless it is the node that watches for all.
     """
 
     id: str
@@ -252,6 +253,12 @@ class Worker:
     started_at: datetime
     heartbeat_at: datetime
     drain_requested: bool = False
+    anomalies: int = 0
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether it stopped or is dead, so that nothing runs there and nobody follows what it is asked."""
+        return self.status in {"stopped", "dead"}
 
     def is_live(self, now: datetime) -> bool:
         """Tell whether it takes work and was heard of less than `WORKER_SILENCE` ago."""

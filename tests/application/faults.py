@@ -34,13 +34,15 @@ class FaultyLedger:
     A ledger over another one.
 
     Calls named in `down` do nothing and fail; those in `deaf` are committed, but their answer is lost. `calls` counts
-    what arrived, by name. `during` runs inside a call of that name, before it reaches the ledger.
+    what arrived, by name. `during` runs inside a call of that name, before it reaches the ledger. No ledger of a job in
+    `damaged` can be read.
     """
 
     def __init__(self, inner: Ledger) -> None:
         self._inner = inner
         self.down: set[str] = set()
         self.deaf: set[str] = set()
+        self.damaged: set[UUID] = set()
         self.calls: dict[str, int] = {}
         self.during: dict[str, Callable[[], Awaitable[object]]] = {}
 
@@ -115,7 +117,16 @@ class FaultyLedger:
         def call() -> Awaitable[RecentLedgers]:
             return self._inner.recent_ledgers(since=since, limit=limit, after=after)
 
-        return await self._call("recent_ledgers", call)
+        page = await self._call("recent_ledgers", call)
+        if any(each.job.id in self.damaged for each in page.ledgers):
+            raise ValueError("this is no document")
+        return page
+
+    async def recent_jobs(self, *, since: datetime, limit: int, after: UUID | None = None) -> Sequence[UUID]:
+        def call() -> Awaitable[Sequence[UUID]]:
+            return self._inner.recent_jobs(since=since, limit=limit, after=after)
+
+        return await self._call("recent_jobs", call)
 
     async def purge(self, *, keep: timedelta, newest: int, limit: int, after: UUID | None = None) -> Purged:
         return await self._call("purge", lambda: self._inner.purge(keep=keep, newest=newest, limit=limit, after=after))

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -13,30 +12,38 @@ from tocsin.application.health import LATE_SECONDS, STALE_ROUNDS_SECONDS, worst
 from tocsin.application.loop import Pulse
 from tocsin.domain.errors import StoreUnavailable
 from tocsin.ports.reports import HealthStatus
-from tocsin.ports.stores import UNCLAIMED_AFTER, ExecutionStore, QueueFigures
+from tocsin.ports.stores import UNCLAIMED_AFTER
 
 
-@dataclass
-class BrokenQueue:
-    """Executions of which nothing can be counted."""
+@dataclass(frozen=True)
+class Broken:
+    """A part of a store of which one question gets no answer."""
 
-    inner: ExecutionStore
-    fail: Callable[[], object]
-
-    async def queue(self, tenant_id: str | None) -> QueueFigures:
-        self.fail()
-        return await self.inner.queue(tenant_id)
+    inner: object
+    question: str
+    error: BaseException | None
 
     def __getattr__(self, name: str) -> object:
-        return getattr(self.inner, name)
+        return self._fail if name == self.question else getattr(self.inner, name)
+
+    async def _fail(self, *_: object) -> None:
+        if self.error is None:
+            await asyncio.Event().wait()
+        else:
+            raise self.error
 
 
-def break_store(rig: Rig, error: Exception) -> None:
-    def fail() -> None:
-        raise error
+def break_store(rig: Rig, error: BaseException | None) -> None:
+    """Have nothing answered at all; with None for ever."""
+    jobs = Broken(rig.storage.jobs, "now", error)
+    executions = Broken(rig.storage.executions, "queue", error)
+    rig.health.storage = replace(rig.storage, jobs=jobs, executions=executions)  # type: ignore[arg-type]
 
-    broken = BrokenQueue(rig.storage.executions, fail)
-    rig.health.storage = replace(rig.storage, executions=broken)  # type: ignore[arg-type]
+
+def break_figures(rig: Rig, error: BaseException | None) -> None:
+    """Have what waits not counted; with None for ever."""
+    executions = Broken(rig.storage.executions, "queue", error)
+    rig.health.storage = replace(rig.storage, executions=executions)  # type: ignore[arg-type]
 
 
 @pytest.fixture(autouse=True)
@@ -60,24 +67,43 @@ async def test_a_node_with_nothing_wrong_is_healthy(rig: Rig) -> None:
     health = await rig.health()
 
     assert (health.status, health.issues) == (HealthStatus.HEALTHY, [])
-    assert sorted(health.components) == ["handlers", "queue", "store", "timer", "workers"]
+    assert sorted(health.components) == ["handlers", "ledger", "queue", "store", "timer", "workers"]
     assert (health.timestamp, health.uptime_seconds) == (rig.clock.now(), STALE_ROUNDS_SECONDS)
 
 
-@pytest.mark.parametrize(
-    ("error", "issue"),
-    [
-        (StoreUnavailable("no answer within 5 s"), "store: no answer within 5 s"),
-        (TimeoutError(), "store: no answer within 5 s"),
-        (RuntimeError("password=hunter2"), "store: unexpected RuntimeError"),
-    ],
-)
-async def test_a_node_without_its_store_is_unhealthy(rig: Rig, error: Exception, issue: str) -> None:
+@pytest.fixture
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tocsin.application.health.STORE_DEADLINE", 0.01)
+
+
+NO_ANSWERS = [
+    (StoreUnavailable("the server is gone"), "the server is gone"),
+    (None, "no answer within 0 s"),
+    (RuntimeError("password=hunter2"), "unexpected RuntimeError"),
+]
+
+
+@pytest.mark.usefixtures("_impatient")
+@pytest.mark.parametrize(("error", "reason"), NO_ANSWERS)
+async def test_a_node_without_its_store_is_unhealthy(rig: Rig, error: Exception | None, reason: str) -> None:
     break_store(rig, error)
 
     health = await rig.health()
 
-    assert (health.status, health.issues) == (HealthStatus.UNHEALTHY, [issue])
+    assert (health.status, health.issues) == (HealthStatus.UNHEALTHY, [f"store: {reason}"])
+
+
+@pytest.mark.usefixtures("_impatient")
+@pytest.mark.parametrize(("error", "reason"), NO_ANSWERS)
+async def test_a_store_that_cannot_count_what_waits_is_not_broken(
+    rig: Rig, error: Exception | None, reason: str
+) -> None:
+    break_figures(rig, error)
+
+    health = await rig.health()
+
+    assert (health.status, health.issues) == (HealthStatus.DEGRADED, [f"queue: not counted: {reason}"])
+    assert health.components["workers"].status is HealthStatus.HEALTHY
 
 
 async def test_a_loop_whose_latest_round_failed_degrades_the_node(rig: Rig) -> None:
@@ -98,6 +124,37 @@ async def test_a_loop_that_completes_no_round_makes_the_node_unhealthy(rig: Rig)
     assert health.issues == [
         "timer: no round completed for 31 s; last error: none",
         "sweeper: no round completed for 31 s; last error: no answer",
+    ]
+
+
+async def test_a_loop_that_may_wait_for_long_is_given_twice_that_time(rig: Rig) -> None:
+    rig.health.pulses = [Pulse("retention", 0.0, cap=3600)]
+    rig.clock.advance(STALE_ROUNDS_SECONDS + 7200)
+    await rig.storage.workers.beat(a_worker())
+    assert (await rig.health()).status is HealthStatus.HEALTHY
+
+    rig.clock.advance(1)
+
+    assert (await rig.health()).issues == ["retention: no round completed for 7231 s; last error: none"]
+
+
+async def test_a_watch_that_does_not_go_round_is_told_of_beside_what_another_found(rig: Rig) -> None:
+    await rig.storage.workers.beat(a_worker(anomalies=1))
+    rig.health.pulses = [Pulse("ledger", 0.0, error="no answer", cap=60)]
+
+    component = (await rig.health()).components["ledger"]
+
+    assert component.status is HealthStatus.DEGRADED
+    assert component.detail == "1 anomaly in the ledger; the log of node node-1/boot-1 tells it; no answer"
+
+
+async def test_what_live_nodes_found_in_the_ledger_degrades_every_node(rig: Rig) -> None:
+    for name, found in {"vm#1": 2, "vm#2": 0, "vm#3": 1}.items():
+        await rig.storage.workers.beat(a_worker(id=name, anomalies=found))
+    await rig.storage.workers.beat(a_worker(id="vm#4", anomalies=7, status="drained"))
+
+    assert (await rig.health()).issues == [
+        "ledger: 3 anomalies in the ledger; the log of node vm#1 and node vm#3 tells them"
     ]
 
 

@@ -64,8 +64,47 @@ async def test_failing_rounds_are_repeated_ever_later_and_never_end_the_loop() -
 
     doubled = [min(FIRST_BACKOFF * 2**n, LONGEST_BACKOFF) for n in range(8)]
     assert bell.waits == [*doubled, 5.0, FIRST_BACKOFF, 5.0]
-    assert len(notes.of("loop.failed")) == 9
+    assert [said["failed_rounds"] for said in notes.of("loop.failed")] == [1, 1]
     assert loop.pulse.error is None
+
+
+async def test_a_server_that_stays_away_is_told_at_once_then_each_minute_and_when_it_is_back() -> None:
+    clock, notes = ManualClock(), Notes()
+    errors = [StoreUnavailable("no answer"), StoreUnavailable("out of reach")]
+
+    class Agent:
+        played = 0
+
+        async def run_once(self) -> float | None:
+            clock.advance(5)
+            self.played += 1
+            if self.played == 31:
+                loop.stop()
+                return None
+            raise errors[self.played % 2]
+
+    loop = Loop(name="timer", agent=Agent(), clock=clock, telemetry=notes, cap=1.0, bell=WaitingBell())
+    await loop.run()
+
+    told = notes.of("loop.failed")
+    assert [(said["failed_rounds"], said["seconds"]) for said in told] == [(1, 0), (13, 60), (25, 120)]
+    assert all("exc_info" not in said for said in told)
+    assert notes.lines[-1] == ("info", "loop.recovered", {"loop": "timer", "failed_rounds": 30, "seconds": 150})
+
+
+async def test_surprises_are_told_with_where_they_came_from_and_each_kind_once() -> None:
+    surprises: list[float | Exception | None] = [ValueError(f"row {number} is poison") for number in range(9)]
+    loop, _, notes = scripted(*surprises, KeyError("another"), StoreUnavailable("away"), *surprises, None)
+    await loop.run()
+
+    told = notes.of("loop.failed")
+    assert [said["error"] for said in told] == [
+        "ValueError: row 0 is poison",
+        "KeyError: 'another'",
+        "StoreUnavailable: away",
+    ]
+    assert [said.get("exc_info") for said in told[:2]] == [surprises[0], told[1]["exc_info"]]
+    assert isinstance(told[1]["exc_info"], KeyError)
 
 
 async def test_a_pulse_says_why_the_latest_round_failed_but_repeats_no_foreign_message() -> None:

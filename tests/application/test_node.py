@@ -199,18 +199,20 @@ async def test_a_stubborn_thread_does_not_keep_a_node_from_stopping(rig: Rig) ->
     let_go.set()
 
 
-async def test_only_loops_that_must_go_round_often_have_a_pulse_to_watch(rig: Rig) -> None:
+async def test_every_loop_has_a_pulse_to_watch_with_the_longest_wait_between_its_rounds(rig: Rig) -> None:
     node, _ = a_node(rig)
 
-    assert sorted(pulse.name for pulse in node.pulses) == [
-        "executor",
-        "fence",
-        "finisher",
-        "heartbeat",
-        "registration",
-        "sweeper",
-        "timer",
-    ]
+    assert {pulse.name: pulse.cap for pulse in node.pulses} == {
+        "executor": 0,
+        "fence": 0.5,
+        "finisher": 1,
+        "heartbeat": 1,
+        "ledger": 60,
+        "registration": 5,
+        "retention": 3600,
+        "sweeper": 1,
+        "timer": 1,
+    }
 
 
 async def test_loops_that_a_handler_cancels_go_on(rig: Rig) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -81,6 +82,25 @@ async def test_a_lock_that_is_handed_over_is_free_at_once(rig: Rig) -> None:
 
     assert await heir.run_once() == 7.0
     assert await leaving.run_once() is None
+
+
+async def test_a_node_is_told_once_when_its_lock_is_gone(rig: Rig) -> None:
+    told: list[str] = []
+    paused, other = a_singleton(rig, "paused", Rounds()), a_singleton(rig, "other", Rounds())
+    for node in (paused, other):
+        node.lost = partial(told.append, node.holder)
+    await paused.run_once()
+    rig.clock.advance(LEASE)
+    await other.run_once()
+    assert told == []
+
+    for _ in range(3):
+        await paused.run_once()
+    assert told == ["paused"]
+
+    for _ in range(2):
+        await other.hand_over()
+    assert told == ["paused", "other"]
 
 
 async def test_a_node_that_never_had_the_lock_hands_over_nothing(rig: Rig) -> None:

@@ -317,6 +317,36 @@ async def test_a_step_that_fails_keeps_no_other_from_its_work(rig: Rig, step: st
     assert [worker.status for worker in await rig.storage.workers.list()] == ["dead"]
 
 
+async def test_a_pipe_that_is_down_keeps_a_sweep_from_nothing(rig: Rig) -> None:
+    dead = [await a_dead_nodes_execution(rig) for _ in range(3)]
+    rig.clock.advance(30)
+    await rig.sweeper.run_once()
+    rig.sweeper.batch = 1
+    rig.pipe.down = {"dispatch"}
+
+    rig.clock.advance(13)
+    await rig.sweeper.run_once()
+
+    assert [(await rig.execution(each)).status for each in dead] == [ExecutionStatus.PENDING] * 3
+    assert len(rig.notes.of("dispatch.failed")) == 3
+
+
+async def test_what_a_pipe_did_not_take_is_dispatched_again_once_it_does(rig: Rig) -> None:
+    def fail() -> None:
+        raise ValueError
+
+    await rig.start(fail, retry_delay_ms=1000)
+    await rig.work()
+    rig.pipe.down = {"dispatch"}
+    await sweeps(rig, 10)
+    rig.pipe.down = set()
+    sent = len(rig.pipe.sent)
+
+    await sweeps(rig, 10)
+
+    assert [len(batch) for batch in rig.pipe.sent[sent:]] == [1]
+
+
 async def test_an_execution_whose_node_died_before_its_end_was_written_accounts_for_its_fire_once(rig: Rig) -> None:
     rig.handle("report", lambda: "done")
     job = await rig.storage.jobs.add(a_job(schedule="every 1h", lock_timeout_seconds=30))

@@ -29,7 +29,7 @@ from tocsin.application.previewing import Previews
 from tocsin.application.retention import Retention
 from tocsin.application.scheduler import Scheduler
 from tocsin.domain.attempt import Outcome, settle
-from tocsin.domain.errors import StoreUnavailable
+from tocsin.domain.errors import ServerUnreachable
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.domain.json import Json, storable
 from tocsin.ports.ledger import LogLine
@@ -117,7 +117,7 @@ class CommandLine:
     async def connect(self, server: str) -> AsyncIterator[IScheduler]:
         self.servers.append(server)
         if not self.reachable:
-            raise StoreUnavailable(f"no server answers at {server}")
+            raise ServerUnreachable(f"no server answers at {server}")
         health = HealthCheck(storage=self.storage, clock=self.clock, pulses=self.pulses)
         retention = Retention(ledger=self.storage.ledger, telemetry=self.telemetry)
 
@@ -149,8 +149,8 @@ class CommandLine:
         """Read all jobs as JSON."""
         return self("jobs", "list", "--limit", "250", "--json").json["items"]
 
-    def beat(self) -> None:
-        """Let a node with every role say that it lives."""
+    def beat(self, status: str = "live", *, anomalies: int = 0) -> None:
+        """Let a node with every role say how it is, and how much it found amiss."""
         now = self.clock.now()
         worker = Worker(
             id="node-1#abc",
@@ -160,9 +160,10 @@ class CommandLine:
             version="1.2.3",
             capacity=200,
             running=7,
-            status="live",
+            status=status,
             started_at=now,
             heartbeat_at=now,
+            anomalies=anomalies,
         )
         asyncio.run(self.storage.workers.beat(worker))
 

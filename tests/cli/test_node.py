@@ -7,6 +7,8 @@ import pytest
 
 from tocsin.adapters.cli.factories import NodeOptions
 from tocsin.application.loop import Pulse
+from tocsin.application.scheduler import Scheduler
+from tocsin.domain.errors import StoreUnavailable
 
 from .conftest import SERVER, CommandLine
 
@@ -59,6 +61,24 @@ def test_a_node_that_does_not_answer_exits_with_3(tocsin: CommandLine, arguments
     ]
 
 
+def test_a_node_whose_store_does_not_answer_is_not_to_be_started(
+    tocsin: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object) -> None:
+        raise StoreUnavailable("the store did not answer")
+
+    monkeypatch.setattr(Scheduler, "list_jobs", fail)
+    ended = tocsin("jobs", "list")
+
+    assert (ended.code, ended.err.splitlines()) == (
+        3,
+        [
+            "Error: the store did not answer (UNAVAILABLE)",
+            "Next: the node answers, but cannot reach its store or its pipe; `tocsin health` shows more",
+        ],
+    )
+
+
 def test_the_server_is_named_after_the_command_before_it_or_by_the_environment(tocsin: CommandLine) -> None:
     tocsin("health")
     tocsin("health", TOCSIN_SERVER="http://one:1")
@@ -92,6 +112,20 @@ def test_a_worker_is_drained_and_resumed(tocsin: CommandLine) -> None:
 
 
 @pytest.mark.parametrize("action", ["drain", "resume"])
+@pytest.mark.parametrize("status", ["dead", "stopped"])
+def test_a_worker_that_is_gone_is_not_asked_and_runs_nothing(tocsin: CommandLine, status: str, action: str) -> None:
+    tocsin.beat(status=status)
+
+    ended = tocsin("workers", action, "node-1#abc")
+    [line] = tocsin("workers").out.splitlines()[1:]
+
+    assert (ended.code, ended.out) == (5, "")
+    assert ended.err.startswith(f"Error: the worker is {status} and cannot become ")
+    assert line.split()[1::5][:2] == [status, "-"]
+    assert tocsin("workers", "--json").json["items"][0]["drain_requested"] is False
+
+
+@pytest.mark.parametrize("action", ["drain", "resume"])
 def test_a_worker_that_is_not_there_exits_with_4(tocsin: CommandLine, action: str) -> None:
     ended = tocsin("workers", action, "node-1#gone")
 
@@ -122,12 +156,28 @@ def test_metrics_look_back_over_a_period(tocsin: CommandLine, period: str) -> No
     assert tocsin("metrics", "--period", period).out.startswith("period")
 
 
+def test_metrics_tell_how_much_is_amiss_in_the_ledger(tocsin: CommandLine) -> None:
+    tocsin.beat(anomalies=3)
+
+    assert tocsin("metrics", "--json").json["system"]["anomalies"] == 3
+    assert ["anomalies", "3"] in [line.split() for line in tocsin("metrics").out.splitlines()]
+
+
 def test_serve_hands_over_the_settings_that_were_named_and_no_others(tocsin: CommandLine) -> None:
     tocsin("serve")
     tocsin(
         *("serve", "--host", "10.0.0.1", "--port", "9000", "--handlers", "a.b,c", "--handlers", "d"),
         *("--roles", "api,timer", "--samples", "--allow-commands", "--unsafe-allow-remote", "--config", "x.toml"),
-        *("--database-url", "sqlite:///x.db", "--concurrency", "5", "--drain-seconds", "1.5"),
+        *(
+            "--database-url",
+            "postgresql://u@h/x",
+            "--redis-url",
+            "redis://h",
+            "--concurrency",
+            "5",
+            "--drain-seconds",
+            "1.5",
+        ),
         *("--log-format", "json", "--log-level", "debug"),
     )
     bare, full = tocsin.served
@@ -137,7 +187,8 @@ def test_serve_hands_over_the_settings_that_were_named_and_no_others(tocsin: Com
     assert full.given() == {
         "host": "10.0.0.1",
         "port": 9000,
-        "database_url": "sqlite:///x.db",
+        "database_url": "postgresql://u@h/x",
+        "redis_url": "redis://h",
         "handlers": ("a.b", "c", "d"),
         "roles": ("api", "timer"),
         "samples": True,

@@ -152,6 +152,7 @@ async def test_only_jobs_that_may_have_fired_are_recent(storage: Storage, clock:
     since = set(await recent(storage, START))
     lately = set(await recent(storage, START + MINUTE))
 
+    assert set(await storage.ledger.recent_jobs(since=START + MINUTE, limit=9)) == lately
     assert ever == {active.id, paused.id, deleted.id, cancelled.id, foreign.id}
     assert since == ever - {paused.id}
     assert lately == {active.id, cancelled.id, foreign.id}
@@ -173,6 +174,7 @@ async def test_pages_of_recent_jobs_come_by_id_and_leave_none_out(storage: Stora
             break
 
     assert seen == [job.id for job in jobs]
+    assert list(await storage.ledger.recent_jobs(since=START, limit=3, after=seen[0])) == seen[1:4]
 
 
 async def test_an_empty_store_has_no_recent_jobs(storage: Storage, clock: ManualClock) -> None:

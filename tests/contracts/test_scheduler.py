@@ -596,13 +596,13 @@ async def test_the_stats_of_a_job_add_up_its_executions(scheduler: IScheduler, n
 @pytest.mark.parametrize("period", list(Period))
 async def test_metrics_add_up_a_period(scheduler: IScheduler, node: StillNode, period: Period) -> None:
     await a_failure(scheduler, node)
-    await node.storage.workers.beat(a_worker())
+    await node.storage.workers.beat(a_worker(anomalies=2))
 
     metrics = await scheduler.get_metrics(period)
 
     assert metrics == await node.scheduler.get_metrics(period)
     assert (metrics.time_range, metrics.executions["total"], metrics.success_rate) == (period, 1, 0)
-    assert metrics.system.live_workers == 1
+    assert (metrics.system.live_workers, metrics.system.anomalies) == (1, 2)
 
 
 async def test_workers_are_listed(scheduler: IScheduler, node: StillNode) -> None:
@@ -624,6 +624,17 @@ async def test_a_worker_is_asked_to_drain_and_to_resume(scheduler: IScheduler, n
 
     for _ in range(2):
         assert await scheduler.resume_worker(worker_id) == a_worker(id=worker_id)
+
+
+@pytest.mark.parametrize("status", ["dead", "stopped"])
+async def test_a_worker_that_is_gone_is_not_asked(scheduler: IScheduler, node: StillNode, status: str) -> None:
+    gone = await node.storage.workers.beat(a_worker(status=status))
+
+    for call, wanted in ((scheduler.drain_worker(gone.id), "drained"), (scheduler.resume_worker(gone.id), "live")):
+        with pytest.raises(InvalidTransition) as caught:
+            await call
+        assert (caught.value.subject, caught.value.current, caught.value.wanted) == ("worker", status, wanted)
+    assert list(await scheduler.list_workers()) == [gone]
 
 
 @pytest.mark.parametrize("worker_id", ["node-1#gone", "node-1", "", ".", "..", "a/../b"])
@@ -731,15 +742,18 @@ async def test_a_lost_fire_is_found_in_its_window(scheduler: IScheduler, node: S
         (START, START - timedelta(seconds=1)),
         (START.replace(tzinfo=None), START),
         (START + timedelta(seconds=1), None),
+        (START + timedelta(seconds=1), START + timedelta(days=1)),
+        (None, START + timedelta(hours=24, seconds=1)),
     ],
 )
-async def test_a_window_has_two_instants_in_order(
-    scheduler: IScheduler, since: datetime, until: datetime | None
+async def test_a_window_has_two_instants_in_order_and_has_begun(
+    scheduler: IScheduler, since: datetime | None, until: datetime | None
 ) -> None:
     job = await a_job(scheduler)
 
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput) as caught:
         await scheduler.verify_ledger(job.id, since=since, until=until)
+    assert caught.value.code == "INVALID_INPUT"
 
 
 async def test_the_ledger_of_an_unknown_job_is_not_found(scheduler: IScheduler) -> None:

@@ -34,11 +34,22 @@ async def test_a_beat_registers_a_worker_at_the_stores_now(storage: Storage, clo
 async def test_a_beat_refreshes_a_worker(storage: Storage, clock: ManualClock) -> None:
     await storage.workers.beat(a_worker())
     clock.advance(5)
-    refreshed = a_worker(running=3, status="draining", capabilities=("http",), roles=("executor",))
+    refreshed = a_worker(running=3, status="draining", capabilities=("http",), roles=("executor",), anomalies=2)
 
     await storage.workers.beat(refreshed)
 
     assert list(await storage.workers.list()) == [replace(refreshed, heartbeat_at=clock.now())]
+
+
+async def test_a_worker_tells_at_each_beat_what_it_found(storage: Storage) -> None:
+    found = await storage.workers.beat(a_worker(anomalies=3))
+
+    assert found == a_worker(anomalies=3)
+    assert await storage.workers.drain(WORKER, requested=False) == found
+    assert list(await storage.workers.list()) == [found]
+
+    await storage.workers.beat(a_worker())
+    assert [worker.anomalies for worker in await storage.workers.list()] == [0]
 
 
 async def test_a_worker_hears_at_its_next_beat_what_it_is_asked_to_do(storage: Storage) -> None:
@@ -106,13 +117,13 @@ async def test_workers_are_listed_newest_heartbeat_first(storage: Storage, clock
 
 
 async def test_a_silent_worker_is_buried_once(storage: Storage, clock: ManualClock) -> None:
-    await storage.workers.beat(a_worker(id="silent"))
+    await storage.workers.beat(a_worker(id="silent", anomalies=1))
     clock.advance(31)
     await storage.workers.beat(a_worker(id="loud"))
 
     dead = await buried(storage)
 
-    assert [(worker.id, worker.status) for worker in dead] == [("silent", "dead")]
+    assert [(worker.id, worker.status, worker.anomalies) for worker in dead] == [("silent", "dead", 1)]
     assert {worker.id: worker.status for worker in await storage.workers.list()} == {"silent": "dead", "loud": "live"}
     assert not await buried(storage)
 

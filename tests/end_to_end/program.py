@@ -27,13 +27,11 @@ _number = count(1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
-    """A node in a process of its own, and a client of its HTTP face."""
+class Started:
+    """A node in a process of its own, which may not be ready yet."""
 
     process: subprocess.Popen[bytes]
     log: Path
-    url: str
-    scheduler: HttpScheduler
 
     def terminate(self) -> None:
         """Ask it to stop."""
@@ -58,6 +56,14 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Program(Started):
+    """A node that can be reached, and a client of its HTTP face."""
+
+    url: str
+    scheduler: HttpScheduler
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
     """How a command ended, and what it printed."""
 
@@ -78,6 +84,15 @@ async def serving(folder: Path, *options: str) -> AsyncIterator[Program]:
 
     Whatever is left of it then is killed. The folder is its working directory.
     """
+    async with starting(folder, *options) as started:
+        listening = await started.logged("http.listening")
+        async with HttpScheduler(listening["url"]) as scheduler:
+            yield Program(process=started.process, log=started.log, url=listening["url"], scheduler=scheduler)
+
+
+@asynccontextmanager
+async def starting(folder: Path, *options: str) -> AsyncIterator[Started]:
+    """Run `tocsin serve` as `serving` does, without waiting until it can be reached."""
     prepare(folder)
     log = folder / f"log-{next(_number)}"
     with log.open("wb") as output:
@@ -88,9 +103,7 @@ async def serving(folder: Path, *options: str) -> AsyncIterator[Program]:
             stderr=output,
         )
     try:
-        listening = await eventually(lambda: _line(process, log, "http.listening"))
-        async with HttpScheduler(listening["url"]) as scheduler:
-            yield Program(process=process, log=log, url=listening["url"], scheduler=scheduler)
+        yield Started(process=process, log=log)
     finally:
         process.kill()
         process.wait()

@@ -12,8 +12,7 @@ import pytest
 from tests.end_to_end.accounts import SECOND, SETTLED, account, ledger_of
 from tests.end_to_end.program import Program, serving
 from tests.end_to_end.waiting import eventually
-from tocsin.adapters.http.failures import ServerUnreachable
-from tocsin.domain.errors import InvalidJob
+from tocsin.domain.errors import InvalidJob, ServerUnreachable
 from tocsin.domain.execution import ExecutionStatus, JobExecution
 from tocsin.domain.job import HandlerType, JobDefinition, JobType
 from tocsin.domain.json import Json

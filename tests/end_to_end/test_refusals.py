@@ -26,8 +26,10 @@ async def refused(folder: Path, *options: str, **environment: str) -> Ended:
         ("port", "65536"),
         ("port", "-1"),
         ("database_url", "mysql://localhost/jobs"),
+        ("database_url", "postgresql://tocsin:s]c[h@h/x"),
         ("redis_url", "redis://beside.a.file"),
         ("roles", "api,leader"),
+        ("roles", ""),
         ("concurrency", "0"),
         ("drain_seconds", "soon"),
         ("retention_days", "0"),
@@ -38,7 +40,18 @@ def test_a_setting_out_of_bounds_is_refused_by_name(name: str, value: str) -> No
     with pytest.raises(InvalidInput) as refusal:
         load_settings({}, environment={f"TOCSIN_{name.upper()}": value})
 
-    assert {error.field.partition(".")[0] for error in refusal.value.errors} == {name}
+    assert {error.field for error in refusal.value.errors} == {name}
+
+
+def test_roles_are_refused_with_those_there_are() -> None:
+    for roles, words in (
+        ("", "roles: name at least one of api, timer"),
+        ("api,leader", "roles: leader: must be some of"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            load_settings({"roles": roles}, environment={})
+    with pytest.raises(InvalidInput, match="name at least one"):
+        load_settings({"roles": ()}, environment={})
 
 
 async def test_a_node_that_cannot_be_as_it_was_told_says_what_is_wrong_and_makes_nothing(tmp_path: Path) -> None:

@@ -100,6 +100,23 @@ async def test_a_worker_is_asked_under_its_id_as_a_path_writes_it(api: Api, node
 
 
 @pytest.mark.parametrize("action", ["drain", "resume"])
+async def test_a_worker_that_is_dead_is_a_conflict(api: Api, node: StillNode, action: str) -> None:
+    await node.storage.workers.beat(a_worker(id="node-1#4f2a", status="dead"))
+
+    answer = await api.ask("POST", f"/workers/node-1%234f2a/{action}")
+
+    assert (answer.status, answer.body["code"], answer.body["current"]) == (409, "INVALID_TRANSITION", "dead")
+
+
+@pytest.mark.parametrize("action", ["drain", "resume"])
+async def test_the_document_says_how_a_path_writes_the_id_of_a_worker(api: Api, action: str) -> None:
+    operation = api.document["paths"][f"/api/v1/workers/{{worker_id}}/{action}"]["post"]
+
+    assert "`#` is written `%23`" in operation["parameters"][0]["description"]
+    assert "409" in operation["responses"]
+
+
+@pytest.mark.parametrize("action", ["drain", "resume"])
 async def test_an_unknown_worker_is_a_404_that_names_it(api: Api, action: str) -> None:
     answer = await api.ask("POST", f"/workers/node-1%23gone/{action}")
 
@@ -108,6 +125,18 @@ async def test_an_unknown_worker_is_a_404_that_names_it(api: Api, action: str) -
 
 async def test_a_worker_is_not_asked_by_reading(api: Api) -> None:
     assert (await api.ask("GET", "/workers/node-1%23gone/drain")).status == 405
+
+
+async def test_what_a_live_node_found_amiss_in_the_ledger_is_told_by_every_node(api: Api, node: StillNode) -> None:
+    for name, found in {"node-1#a": 3, "node-2#b": 0}.items():
+        await node.storage.workers.beat(a_worker(id=name, anomalies=found))
+    await node.storage.workers.beat(a_worker(id="node-3#c", anomalies=5, status="dead"))
+
+    assert (await api.ask("GET", "/scheduler/metrics")).body["system"]["anomalies"] == 3
+    told = {worker["id"]: worker["anomalies"] for worker in (await api.ask("GET", "/workers")).body["items"]}
+    assert told == {"node-1#a": 3, "node-2#b": 0, "node-3#c": 5}
+    health = (await api.ask("GET", "/scheduler/health")).body
+    assert health["issues"] == ["ledger: 3 anomalies in the ledger; the log of node node-1#a tells them"]
 
 
 async def test_metrics_tell_what_nobody_has_taken(api: Api, node: StillNode) -> None:

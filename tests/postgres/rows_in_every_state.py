@@ -30,7 +30,7 @@ async def fill(connection: Connection) -> None:
     for status in JobStatus:
         await _write(connection, a_job(status=status, key=f"the {status} one"))
     for worker_status in ("live", "draining", "drained", "stopped", "dead"):
-        row = worker_row(a_worker(id=worker_status, status=worker_status))
+        row = worker_row(a_worker(id=worker_status, status=worker_status, anomalies=1))
         await _run(connection, "workers", "beat", {**row, "now": START})
     await _run(connection, "workers", "drain", {"id": "drained", "requested": True})
     for name in ("held", "released"):

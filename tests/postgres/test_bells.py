@@ -9,6 +9,7 @@ from deploy.local.postgres import LocalPostgres
 from tests.postgres.nodes import a_connection, a_node, heard_by, messages_of, until, wait
 from tocsin.adapters.postgres import bells
 from tocsin.adapters.postgres.bells import CHANNEL
+from tocsin.domain.outage import Outage
 from tocsin.ports.bells import DISPATCH, HEARTBEAT, REGISTRATION, TIMER
 
 LISTENERS = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'"
@@ -79,12 +80,36 @@ async def test_a_listening_that_was_cut_heals_and_rings_for_what_it_missed(postg
 
         await wait(missed)
         assert node.bells.listening
-        assert node.notes.of("bells.deaf")
+        assert [said["failures"] for said in node.notes.of("bells.deaf")] == [1]
+        assert len(node.notes.of("bells.heard")) == 1
 
         await wait(heard)
         heard.clear()
         other.bells.ring(DISPATCH)
         await wait(heard)
+
+
+async def test_a_server_that_is_away_is_told_once_and_not_at_every_try(
+    own_postgres: LocalPostgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bells, "LONGEST_BACKOFF", 0.01)
+    async with a_node(own_postgres.url()) as node:
+        tries, fail = 0, Outage.fail
+
+        def counted(outage: Outage, kind: str, now: float) -> bool:
+            nonlocal tries
+            tries += 1
+            return fail(outage, kind, now)
+
+        monkeypatch.setattr(Outage, "fail", counted)
+        own_postgres.stop()
+        await until(lambda: tries > 5)
+        own_postgres.start()
+        await until(lambda: node.bells.listening)
+
+    # That the listening was lost is one thing, that there is no server another.
+    assert len(node.notes.of("bells.deaf")) == 2
+    assert len(node.notes.of("bells.heard")) == 1
 
 
 async def test_a_listening_that_went_silent_is_given_up_and_heals(

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import traceback
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -12,8 +14,9 @@ from deploy.local.postgres import LocalPostgres
 from tests.contracts.steps import TENANT
 from tests.makers import a_job, a_worker, an_event_job, decided, triggered
 from tests.postgres.nodes import a_connection
+from tests.postgres.pooler import a_pooler
 from tests.postgres.sessions import COUNT, CUT, until_calls_wait_for_a_lock
-from tocsin.adapters.postgres import Access, Database, open_postgres
+from tocsin.adapters.postgres import Access, Database, Unreachable, open_postgres
 from tocsin.adapters.postgres.connection import TOO_LATE
 from tocsin.adapters.postgres.jobs import PostgresJobs
 from tocsin.adapters.postgres.statements import statements
@@ -124,8 +127,10 @@ async def test_a_store_is_closed_in_time_while_its_server_hangs(own_postgres: Lo
         own_postgres.resume()
 
 
-async def test_no_more_connections_are_made_than_allowed(access: Access, stranger: Connection) -> None:
-    database = Database(Access(url=access.url, connections=2))
+async def test_no_more_connections_are_made_than_allowed_and_requests_make_half_of_them(
+    access: Access, stranger: Connection
+) -> None:
+    database = Database(Access(url=access.url, connections=4))
     await database.open()
     jobs = PostgresJobs(database)
     seen: list[int] = []
@@ -174,23 +179,59 @@ async def refusal_of(url: str) -> StoreUnavailable:
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
-        ("postgresql://me:{secret}@127.0.0.1:1/tocsin", "the database is out of reach"),
-        ("postgresql://me:{secret}@no-such-host.invalid/tocsin", "the database is out of reach"),
-        ("mysql://me:{secret}@127.0.0.1/tocsin", "the database's URL cannot be read"),
-        ("postgresql://me:{secret}@127.0.0.1:port/tocsin", "the database's URL cannot be read"),
-        ("postgresql://me:{secret}@[::1/tocsin", "the database's URL cannot be read"),
+        ("postgresql://me:{secret}@127.0.0.1:1/tocsin", "127.0.0.1:1: connection refused"),
+        ("postgresql://me:{secret}@127.0.0.1:1,127.0.0.1:2/tocsin", "127.0.0.1:1, 127.0.0.1:2: connection refused"),
+        ("postgresql:///tocsin?host=127.0.0.1&port=1&user=me&password={secret}", "127.0.0.1:1: connection refused"),
+        ("postgresql://me:{secret}@no-such-host.invalid/tocsin", "no-such-host.invalid:5432: no such host"),
     ],
 )
-async def test_a_server_that_cannot_be_reached_is_told_without_the_password(url: str, reason: str) -> None:
+async def test_a_server_that_cannot_be_reached_is_named_without_the_password(url: str, reason: str) -> None:
     refusal = await refusal_of(url.format(secret=SECRET))
 
-    assert str(refusal) == reason
+    assert isinstance(refusal, Unreachable)
+    assert str(refusal) == f"the database is out of reach ({reason})"
+
+
+async def test_a_server_that_does_not_answer_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        with pytest.raises(Unreachable) as refusal:
+            await Access(url=f"postgresql://me:{SECRET}@127.0.0.1:{port}/x", deadline=SHORT).connect()
+
+    assert str(refusal.value) == f"{TOO_LATE} (127.0.0.1:{port})"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://me:{secret}@127.0.0.1/tocsin",
+        "postgresql://me:{secret}@127.0.0.1:port/tocsin",
+        "postgresql://me:{secret}@127.0.0.1:99999/tocsin",
+        "postgresql://me:{secret}/x@127.0.0.1/tocsin",
+        "postgresql://me:{secret}@[::1/tocsin",
+    ],
+)
+async def test_a_url_that_cannot_be_read_is_refused_by_name_without_the_password(url: str) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        async with open_postgres(Access(url=url.format(secret=SECRET))):
+            pass
+
+    assert [error.field for error in refusal.value.errors] == ["database_url"]
+    assert SECRET not in "".join(traceback.format_exception(refusal.value))
+
+
+async def test_a_pooler_that_was_not_told_of_is_recognised(own_postgres: LocalPostgres) -> None:
+    with a_pooler(own_postgres.url(), connections=2) as url:
+        refusal = await refusal_of(url)
+
+    assert "TOCSIN_DATABASE_POOLER=true" in str(refusal)
+    assert not isinstance(refusal, Unreachable)
 
 
 async def test_a_database_that_does_not_exist_is_told(access: Access) -> None:
     server, _, _ = access.url.rpartition("/")
 
-    assert str(await refusal_of(f"{server}/missing")) == "the server has no such database"
+    assert str(await refusal_of(f"{server}/missing")).startswith("the server has no such database (")
 
 
 async def test_a_wrong_password_is_told_without_it(own_postgres: LocalPostgres) -> None:
@@ -200,7 +241,8 @@ async def test_a_wrong_password_is_told_without_it(own_postgres: LocalPostgres) 
 
     for login in (f"locked:{SECRET}", "locked", f"nobody:{SECRET}"):
         refusal = await refusal_of(own_postgres.url().replace("tocsin@", f"{login}@"))
-        assert str(refusal) == "the database refused the user name or password"
+        assert str(refusal) == f"the database refused the user name or password (127.0.0.1:{own_postgres.port})"
+        assert not isinstance(refusal, Unreachable)
     async with open_postgres(Access(url=own_postgres.url().replace("tocsin@", "locked:another@"))) as storage:
         assert await storage.jobs.now()
 

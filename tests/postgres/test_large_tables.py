@@ -23,7 +23,6 @@ from tocsin.adapters.postgres import Access
 from tocsin.adapters.postgres.connection import SCHEMA
 from tocsin.adapters.postgres.firing import Frontier
 from tocsin.adapters.postgres.statements import statements
-from tocsin.ports.ledger import Fired
 
 if TYPE_CHECKING:
     Connection = asyncpg.Connection[asyncpg.Record]
@@ -74,7 +73,9 @@ RUN: Final = f"scheduled_at <= timestamptz '2025-01-01Z' + {GONE} * interval '1 
 WEAR: Final = (
     f"UPDATE jobs SET next_run = next_run + interval '1 year' WHERE {FIRED}",  # noqa: S608 - conditions of this file
     f"UPDATE executions SET status = 'pending' WHERE {RUN}",  # noqa: S608 - as above
-    f"UPDATE executions SET status = 'running', lease_expires_at = '2027-01-01Z' WHERE {RUN}",  # noqa: S608 - as above
+    f"""
+UPDATE executions SET status = 'running', started_at = dispatched_at, lease_expires_at = '2027-01-01Z'
+WHERE {RUN}""",  # noqa: S608 - as above
     f"UPDATE executions SET status = 'success', lease_expires_at = NULL WHERE {RUN}",  # noqa: S608 - as above
 )
 
@@ -137,6 +138,19 @@ async def found_due(connection: Connection, since: datetime) -> int:
     return looked + await buffers(connection, "jobs", "next_due", since=since)
 
 
+async def found_undelivered(connection: Connection, since: datetime) -> int:
+    parameters = {"capabilities": ["function/report"], "grace": timedelta(), "now": NOW, "limit": BATCH}
+    beginning = {"after_at": since, "after_id": UUID(int=0)}
+    looked = await buffers(connection, "ledger", "undelivered", **parameters, **beginning)
+    return looked + await buffers(connection, "ledger", "first_dispatched", since=since)
+
+
+async def found_lapsed(connection: Connection, since: datetime) -> int:
+    parameters = {"now": NOW, "limit": BATCH, "lock_timeout_seconds": 60}
+    looked = await buffers(connection, "ledger", "lapsed", since=since, **parameters)
+    return looked + await buffers(connection, "ledger", "first_leased", since=since)
+
+
 async def test_a_claim_reads_no_more_than_it_takes(filled: Connection) -> None:
     assert BATCH * 2 < await claimed(filled) < BATCH * A_ROW_WRITTEN
 
@@ -166,19 +180,7 @@ async def test_what_is_told_by_its_id_is_read_by_its_id(
 
 
 async def test_the_sweeper_reads_no_more_than_it_lists(filled: Connection) -> None:
-    listed = await buffers(
-        filled,
-        "ledger",
-        "undelivered",
-        capabilities=["function/report"],
-        grace=timedelta(),
-        after_at=EVER,
-        after_id=UUID(int=0),
-        now=NOW,
-        limit=BATCH,
-    )
-
-    assert BATCH < listed < BATCH * A_ROW_READ * 2
+    assert BATCH < await found_undelivered(filled, EVER) < BATCH * A_ROW_READ * 2
     assert await buffers(filled, "ledger", "mark_ready", now=NOW, limit=BATCH) < A_ROW_READ
     assert await buffers(filled, "ledger", "next_available") < A_ROW_READ
 
@@ -195,8 +197,23 @@ async def worn(url: str, filled: Connection) -> AsyncIterator[Connection]:
 
 async def test_while_nobody_may_clear_away_what_is_gone_claims_and_fires_read_no_more(worn: Connection) -> None:
     frontier = Frontier()
-    frontier.move(Fired(dispatches=[], jobs=0, executions=0, skips=0, next_due=NOW, now=NOW), frontier.since(NOW))
+    assert frontier.since(NOW) == EVER
+    frontier.move(NOW, NOW)
 
     assert BATCH * 2 < await claimed(worn) < BATCH * A_ROW_WRITTEN
     assert await found_due(worn, EVER) > BATCH * A_ROW_READ
     assert BATCH < await found_due(worn, frontier.since(NOW)) < BATCH * A_ROW_READ
+
+
+@pytest.mark.parametrize("look", [found_undelivered, found_lapsed])
+async def test_nor_does_the_sweeper_look_through_all_that_was_run(
+    worn: Connection, look: Callable[[Connection, datetime], Awaitable[int]]
+) -> None:
+    frontier = Frontier()
+    frontier.since(NOW)
+    # The last that was run was dispatched, and started, at the beginning of 2025 and GONE seconds.
+    last = START.replace(year=2025) + timedelta(seconds=GONE)
+    frontier.move(last, NOW)
+
+    assert await look(worn, EVER) > GONE / 2
+    assert await look(worn, frontier.since(NOW)) < BATCH * A_ROW_READ

@@ -5,7 +5,7 @@ from datetime import timedelta
 from tests.makers import START
 from tests.redis.pipes import AT_ONCE, Pipes, a_dispatch, drain, sent, take
 from tocsin.adapters.redis import RedisDispatcher
-from tocsin.adapters.redis.losses import LONGEST_TAIL
+from tocsin.adapters.redis.losses import LONGEST_TAIL, MOST_PENDING
 from tocsin.ports.dispatcher import Dispatch, Sent
 
 PAGE = 500
@@ -88,6 +88,21 @@ async def test_a_loss_is_found_although_the_queue_never_gets_short(pipes: Pipes)
         await node.dispatch([a_dispatch() for _ in range(100)])
 
     assert looks == 20
+
+
+async def test_what_is_pending_beyond_the_part_that_is_looked_at_is_not_lost(pipes: Pipes) -> None:
+    node, gone = await pipes.node(), a_dispatch()
+    batch = [a_dispatch() for _ in range(MOST_PENDING + 1)]
+    await node.dispatch(batch)
+    assert await node.lost(sent([gone])) == []
+    received = await take(node, limit=len(batch))
+    assert received == batch
+
+    # The group is past whatever was dispatched by then, though not past all of it in somebody's hands.
+    assert await node.lost(sent([*batch, gone])) == []
+
+    await node.acknowledge(batch[:1])
+    assert await node.lost(sent([*batch[1:], gone])) == [gone]
 
 
 async def test_what_a_dead_receiver_holds_is_not_lost(pipes: Pipes) -> None:

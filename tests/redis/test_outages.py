@@ -60,9 +60,9 @@ async def test_a_server_that_did_not_answer_is_asked_again_only_after_a_pause(
     node = await brittle.node(deadline=0.2)
     own_redis.kill()
 
-    with pytest.raises(DispatcherUnavailable, match="did not answer in time"):
+    with pytest.raises(DispatcherUnavailable, match="Redis is out of reach"):
         await node.dispatch([a_dispatch()])
-    with pytest.raises(DispatcherUnavailable, match="left alone"):
+    with pytest.raises(DispatcherUnavailable, match="out of reach a moment ago, and it is left alone"):
         await node.dispatch([a_dispatch()])
 
     own_redis.start()
@@ -107,7 +107,15 @@ async def test_no_error_tells_the_password(own_redis: LocalRedis) -> None:
         with pytest.raises(DispatcherUnavailable) as refused:
             await node.dispatch([a_dispatch()])
 
+    assert str(refused.value) == "Redis refused the user name or password"
     assert "s3cr3t" not in "".join(traceback.format_exception(refused.value))
+
+
+@pytest.mark.parametrize("scheme", ["redis", "redis+cluster", "redis+sentinel"])
+async def test_a_server_that_is_not_there_is_out_of_reach(scheme: str) -> None:
+    async with open_redis_dispatcher(f"{scheme}://127.0.0.1:1/main", Notes(), consumer="node-1") as node:
+        with pytest.raises(DispatcherUnavailable, match="Redis is out of reach"):
+            await node.dispatch([a_dispatch()])
 
 
 async def test_a_refusal_is_told_by_its_code_and_does_not_count_as_an_outage(pipes: Pipes) -> None:

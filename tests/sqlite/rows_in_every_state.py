@@ -23,7 +23,7 @@ def fill(path: Path) -> None:
         for status in JobStatus:
             _write(connection, a_job(status=status, key=f"the {status} one"))
         for worker_status in ("live", "draining", "drained", "stopped", "dead"):
-            row = worker_row(a_worker(id=worker_status, status=worker_status))
+            row = worker_row(a_worker(id=worker_status, status=worker_status, anomalies=1))
             connection.execute(statements("workers")["beat"], row)
         connection.execute(statements("workers")["drain"], {"id": "drained", "requested": True})
         for name in ("held", "released"):

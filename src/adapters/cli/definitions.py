@@ -10,7 +10,8 @@ from ...domain.errors import FieldError, InvalidInput, InvalidJob
 from ...domain.job import HandlerType, JobDefinition, JobType
 from ...domain.json import Json
 from ...domain.schedule import Once
-from .inputs import read_instant, read_json
+from .inputs import read_json
+from .instants import read_wall_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,7 @@ class When:
             return JobType.CRON, self.cron
         if self.every is not None:
             return JobType.INTERVAL, _interval(self.every)
-        return JobType.ONE_TIME, str(Once(at=read_instant(self._ways[0], "execute_at", self.timezone)))
+        return JobType.ONE_TIME, str(Once(at=read_wall_time(self._ways[0], "execute_at", self.timezone)))
 
     @property
     def _ways(self) -> Sequence[str]:

@@ -11,7 +11,7 @@ from ...domain.execution import ExecutionStatus, Origin
 from ...ports.queries import ExecutionFilter
 from .confirmation import confirm
 from .execution_views import execution_facts, execution_list, executions_of_jobs, log
-from .inputs import optional_instant
+from .instants import optional_bound
 from .options import (
     CursorOption,
     ExecutionArgument,
@@ -47,8 +47,8 @@ async def list_executions(
     cursor: CursorOption = None,
 ) -> None:
     """List executions of all jobs, newest first."""
-    scheduled_after = optional_instant(since, "since")
-    scheduled_before = optional_instant(until, "until")
+    scheduled_after = optional_bound(since, "since")
+    scheduled_before = optional_bound(until, "until")
     async with session.connect() as scheduler:
         query = ExecutionFilter(
             job_id=None if job is None else await find_job(scheduler, job),

@@ -17,6 +17,7 @@ from ...domain.errors import (
     InvalidTransition,
     JobNotFound,
     NotFound,
+    ServerUnreachable,
     StoreUnavailable,
     TocsinError,
     Unavailable,
@@ -60,7 +61,7 @@ _CODES: Final = (
 )
 
 Advice: TypeAlias = Sequence[tuple[type[TocsinError], str]]
-"""What to do next, by the kind of the error."""
+"""What to do next, by the kind of the error; the first that fits holds."""
 
 REMOTE_ADVICE: Final[Advice] = (
     (JobNotFound, "`tocsin jobs list` shows what there is"),
@@ -68,7 +69,8 @@ REMOTE_ADVICE: Final[Advice] = (
     (WorkerNotFound, "`tocsin workers` shows what there is"),
     (VersionConflict, "read it again with `tocsin jobs show`, then repeat with --expected-version"),
     (HandlerNotFound, "start a node that has it (`tocsin serve --handlers MODULE`), or give --allow-unknown-handler"),
-    (StoreUnavailable, "start a node with `tocsin serve`, or name another with --server or TOCSIN_SERVER"),
+    (ServerUnreachable, "start a node with `tocsin serve`, or name another with --server or TOCSIN_SERVER"),
+    (StoreUnavailable, "the node answers, but cannot reach its store or its pipe; `tocsin health` shows more"),
 )
 
 
@@ -86,7 +88,9 @@ def explain(error: TocsinError, advice: Advice = ()) -> Iterator[str]:
         yield f"Error: {visible(error.message)} ({error.code})"
     if isinstance(error, Conflict) and error.existing_id is not None:
         yield f"Next: `tocsin jobs show {error.existing_id}` shows what is in the way"
-    yield from (f"Next: {words}" for kind, words in advice if isinstance(error, kind))
+    words = next((words for kind, words in advice if isinstance(error, kind)), None)
+    if words is not None:
+        yield f"Next: {words}"
 
 
 @contextmanager

@@ -25,6 +25,7 @@ class NodeOptions:
     host: str | None = None
     port: int | None = None
     database_url: str | None = None
+    redis_url: str | None = None
     handlers: tuple[str, ...] | None = None
     roles: tuple[str, ...] | None = None
     samples: bool | None = None

@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from enum import Enum
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeVar
 
 from ...domain.definition import FIELD_NAMES, INTEGER_BOUNDS
-from ...domain.durations import parse_words
 from ...domain.errors import FieldError, InvalidInput, InvalidJob
 from ...domain.job import PRIORITY_NAMES, Backoff, HandlerType, JobType, MisfirePolicy, OverlapPolicy
 from ...domain.json import Json
-from ...domain.zones import instant_of, load_zone, seam_at
+from .instants import read_instant
 
 _ENUMS: Final[Mapping[str, type[Enum]]] = MappingProxyType(
     {
@@ -28,9 +26,6 @@ _ENUMS: Final[Mapping[str, type[Enum]]] = MappingProxyType(
     },
 )
 _CLEARABLE: Final = ("key", "description", "start_date", "end_date", "max_executions", "payload")
-
-_NOW: Final = "now"
-_IN: Final = "in "
 
 E = TypeVar("E", bound=Enum)
 
@@ -71,53 +66,6 @@ def optional_json(source: str | None) -> Json:
 
 def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is not JSON")
-
-
-def read_instant(text: str, field: str, timezone: str | None = None) -> datetime:
-    """
-    Read an instant: ISO 8601 with an offset, or without one as wall time in `timezone`, or `in 10m` from now, or `now`.
-
-    `now` is the next full second, which has not passed when it is put to use.
-
-    Raises:
-        InvalidInput: it cannot be read, has no offset and no zone, or does not exist in the zone.
-    """
-    if is_relative(text):
-        length = timedelta(seconds=1) if text == _NOW else _length(text.removeprefix(_IN).strip().lower(), field)
-        return datetime.now(UTC).replace(microsecond=0) + length
-    try:
-        instant = datetime.fromisoformat(text)
-        return instant.astimezone(UTC) if instant.tzinfo else _from_wall(instant, field, timezone)
-    except (ValueError, OverflowError):
-        expected = "such as 2026-03-01T08:00:00Z, or `in 10m`"
-        raise InvalidInput.of(field, f"{text!r} is not an instant; expected one {expected}") from None
-
-
-def is_relative(text: str) -> bool:
-    """Tell `now` and `in 10m` from instants that stay where they are."""
-    return text == _NOW or text.startswith(_IN)
-
-
-def optional_instant(text: str | None, field: str) -> datetime | None:
-    """Read an instant that may be left out."""
-    return None if text is None else read_instant(text, field)
-
-
-def _length(text: str, field: str) -> timedelta:
-    try:
-        return parse_words(text)
-    except InvalidInput as error:
-        raise InvalidInput.of(field, error.errors[0].message) from error
-
-
-def _from_wall(moment: datetime, field: str, timezone: str | None) -> datetime:
-    if timezone is None:
-        raise InvalidInput.of(field, f"{moment.isoformat()} needs a UTC offset, such as Z, or --timezone")
-    zone = load_zone(timezone)
-    seam = seam_at(moment, zone)
-    if seam is not None and seam.is_gap:
-        raise InvalidInput.of(field, f"{moment.isoformat()} does not exist in {timezone}: the clocks skip it")
-    return instant_of(moment, zone)
 
 
 def read_priority(text: str) -> int:

@@ -10,7 +10,8 @@ from ...domain.errors import InvalidInput
 from ...domain.job import HandlerType
 from ...ports.scheduler import OnConflict
 from .definitions import When, Work, define
-from .inputs import cleared, optional_instant, read_field, read_settings
+from .inputs import cleared, read_field, read_settings
+from .instants import optional_instant
 from .job_views import job_facts
 from .options import (
     AtOption,

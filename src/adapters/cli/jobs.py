@@ -10,7 +10,7 @@ from ...domain.execution import ExecutionStatus
 from ...domain.job import JobStatus, JobType
 from ...ports.queries import ExecutionFilter, JobFilter, SortBy, SortOrder
 from .execution_views import execution_list
-from .inputs import optional_instant
+from .instants import optional_bound
 from .job_views import figures, fires, job_facts, job_list
 from .ledger_views import change_list
 from .options import (
@@ -69,7 +69,7 @@ async def list_jobs(
         key=tuple(key or ()),
         name_contains=name,
         created_by=tuple(created_by or ()),
-        next_run_before=optional_instant(due_before, "next_run_before"),
+        next_run_before=optional_bound(due_before, "next_run_before"),
         sort_by=sort,
         sort_order=order,
         limit=limit,
@@ -106,8 +106,8 @@ async def history(
     """
     query = ExecutionFilter(
         status=tuple(status or ()),
-        scheduled_after=optional_instant(since, "since"),
-        scheduled_before=optional_instant(until, "until"),
+        scheduled_after=optional_bound(since, "since"),
+        scheduled_before=optional_bound(until, "until"),
         limit=limit,
         offset=offset,
         cursor=cursor,
@@ -137,7 +137,7 @@ async def stats(session: Session, job: JobArgument) -> None:
 
 async def preview(session: Session, job: JobArgument, *, count: CountOption = 10, after: AfterOption = None) -> None:
     """Show when a job fires next."""
-    instant = optional_instant(after, "after")
+    instant = optional_bound(after, "after")
     async with session.connect() as scheduler:
         found = await scheduler.preview(await find_job(scheduler, job), after=instant, count=count)
     session.output.show(found, fires)

@@ -11,12 +11,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ...domain.json import Json
-from ...domain.ledger import Fate, Finding, LedgerReport
+from ...domain.ledger import Fate, Finding, LedgerReport, LedgerTotals
 from ...domain.plan import JobChange
 from ...ports.stores import Page
 from .documents import encode
 from .tables import Cell, rows
-from .texts import counted, shortened, wall
+from .texts import counted, shortened, visible, wall
 
 _LONGEST: Final = 60
 _HEADINGS: Final = (
@@ -25,18 +25,37 @@ _HEADINGS: Final = (
 )
 
 
-def verdict(reports: Sequence[LedgerReport], names: Mapping[UUID, str]) -> RenderableType:
-    """Draw what verifying came to: the totals of each job, then what is wrong, then what could not be judged."""
-    totals = rows(_HEADINGS, (_line(report, names) for report in reports), empty="no jobs")
-    found = [(report, finding) for report in reports for finding in report.findings]
-    notes = [f"{_name(report, names)}: {note}" for report in reports for note in report.notes]
-    count = sum(report.findings_count for report in reports)
-    parts: list[RenderableType] = [totals, *map(Text, notes)]
+def verdict(reports: Sequence[LedgerReport], names: Mapping[UUID, str], *, every: bool = False) -> RenderableType:
+    """
+    Draw what verifying came to: the jobs with findings, what is wrong, what could not be judged, and one total.
+
+    With `every`, clean jobs are drawn too, with what could not be judged of them; else the total counts those.
+    """
+    drawn = [report for report in reports if every or not report.is_clean]
+    found = [(report, finding) for report in drawn for finding in report.findings]
+    parts: list[RenderableType] = []
+    if drawn:
+        parts.append(rows(_HEADINGS, (_line(report, names) for report in drawn), empty=""))
+    parts.extend(Text(visible(f"{_name(report, names)}: {note}")) for report in drawn for note in report.notes)
     if found:
         parts.append(rows(("job", "finding", "detail"), (_finding(*each, names) for each in found), empty=""))
-    times = counted(sum(report.totals.nominal_times for report in reports), "nominal time")
-    summary = f"{times}, {counted(count, 'finding')}" if count else f"{times}, all accounted for"
-    return Group(*parts, Text(summary, style="bold red" if count else "bold green"))
+    style = "bold red" if any(not report.is_clean for report in reports) else "bold green"
+    return Group(*parts, Text(_total(reports, drawn), style=style))
+
+
+def _total(reports: Sequence[LedgerReport], drawn: Sequence[LedgerReport]) -> str:
+    """Say in a line what became of all nominal times, and whether that is as it should be."""
+    totals = sum((report.totals for report in reports), LedgerTotals())
+    fates = {fate.value.replace("_", " "): totals.of(fate) for fate in Fate} | {"skipped": sum(totals.skipped.values())}
+    counts = ", ".join(f"{count} {fate}" for fate, count in fates.items() if count)
+    times = f"{counted(len(reports), 'job')}, {counted(totals.nominal_times, 'nominal time')}"
+    count = sum(report.findings_count for report in reports)
+    faulty = counted(sum(not report.is_clean for report in reports), "job")
+    parts = [f"{times}: {counts}" if counts else times]
+    parts.append(f"{counted(count, 'finding')} in {faulty}" if count else "all accounted for")
+    if silent := sum(bool(report.notes) for report in reports) - sum(bool(report.notes) for report in drawn):
+        parts.append(f"--all shows notes on {counted(silent, 'clean job')}")
+    return "; ".join(parts)
 
 
 def _line(report: LedgerReport, names: Mapping[UUID, str]) -> Iterator[Cell]:

@@ -14,7 +14,8 @@ from ...ports.scheduler import Timing
 from .confirmation import confirm
 from .documents import listing
 from .factories import NodeOptions
-from .inputs import is_relative, optional_instant, read_instant, split_list
+from .inputs import split_list
+from .instants import is_relative, optional_bound, read_instant
 from .job_views import fires
 from .node_views import migration_list, setting_list
 from .options import AfterOption, CountOption, YesOption
@@ -24,7 +25,10 @@ from .texts import counted
 PREVIEW_EXAMPLE: Final = 'Example: tocsin preview "0 2 * * *" --timezone Europe/Berlin'
 
 ConfigOption = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="TOML file with settings.")]
-DatabaseOption = Annotated[str | None, typer.Option("--database-url", metavar="URL", help="sqlite:///PATH.")]
+DatabaseOption = Annotated[
+    str | None,
+    typer.Option("--database-url", metavar="URL", help="sqlite:///PATH or postgresql://USER@HOST/DATABASE."),
+]
 
 
 def register(app: typer.Typer, migrate: typer.Typer) -> None:
@@ -44,6 +48,9 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on; else 127.0.0.1.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on; else 8080.")] = None,
     database_url: DatabaseOption = None,
+    redis_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="redis://HOST to dispatch through; else through the database.")
+    ] = None,
     handlers: Annotated[
         list[str] | None, typer.Option(metavar="MODULE,…", help="Modules to import, which register handlers.")
     ] = None,
@@ -76,6 +83,7 @@ def serve(
         host=host,
         port=port,
         database_url=database_url,
+        redis_url=redis_url,
         handlers=split_list(handlers),
         roles=split_list(roles),
         samples=samples,
@@ -106,7 +114,7 @@ def preview(
     after: AfterOption = None,
 ) -> None:
     """Show when a schedule fires, without any server."""
-    instant = optional_instant(after, "after") or desk.now
+    instant = optional_bound(after, "after") or desk.now
     written = str(Once(at=read_instant(schedule, "schedule"))) if is_relative(schedule) else schedule
     found = desk.factories.preview(Timing(schedule=written, timezone=timezone), after=instant, count=count)
     desk.output.show(found, fires)

@@ -24,7 +24,7 @@ def worker_list(workers: Sequence[Worker]) -> RenderableType:
                 each.id,
                 _state(each),
                 ", ".join(each.roles),
-                each.running,
+                None if each.is_gone else each.running,
                 each.capacity,
                 ago(each.started_at),
                 ago(each.heartbeat_at),
@@ -61,6 +61,7 @@ def metrics_facts(metrics: Metrics) -> RenderableType:
             "unclaimed": _counts(queue.unclaimed),
             "due": _due(queue),
             "workers": f"{system.live_workers} live, {system.running} of {system.capacity} slots in use",
+            "anomalies": system.anomalies,
             "version": system.version,
         },
     )

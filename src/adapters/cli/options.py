@@ -33,5 +33,10 @@ OffsetOption = Annotated[int | None, typer.Option("--offset", metavar="N", help=
 CursorOption = Annotated[str | None, typer.Option("--cursor", metavar="CURSOR", help="Go on where a page ended.")]
 CountOption = Annotated[int, typer.Option("--count", metavar="N", help="Show this many fires, 1 to 1000.")]
 AfterOption = Annotated[str | None, typer.Option("--after", metavar="INSTANT", help="Start later than this; else now.")]
-SinceOption = Annotated[str | None, typer.Option("--since", metavar="INSTANT", help="Scheduled then or later.")]
+SinceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--since", metavar="INSTANT", help='Scheduled then or later: an instant, a date in UTC, "2 hours ago".'
+    ),
+]
 UntilOption = Annotated[str | None, typer.Option("--until", metavar="INSTANT", help="Scheduled then or earlier.")]

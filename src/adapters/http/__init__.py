@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ...domain.errors import ServerUnreachable
 from .app import create_app
 from .client import HttpScheduler
-from .failures import ServerUnreachable, UnexpectedAnswer
+from .failures import UnexpectedAnswer
 from .node import Node
 
 __all__ = ["HttpScheduler", "Node", "ServerUnreachable", "UnexpectedAnswer", "create_app"]

@@ -13,7 +13,7 @@ from uuid import UUID
 from aiohttp import ClientSession
 
 from ...domain.definition import document, validate
-from ...domain.errors import InvalidJob, WorkerNotFound
+from ...domain.errors import InvalidInput, InvalidJob, WorkerNotFound
 from ...domain.execution import JobExecution
 from ...domain.job import JobDefinition, JobType, OverlapPolicy, ScheduledJob
 from ...domain.json import Json
@@ -181,7 +181,10 @@ class HttpScheduler:
     ) -> LedgerReport:
         """Account for every nominal time of a job in a window (`IScheduler.verify_ledger`)."""
         bounds = (("from", "since", since), ("to", "until", until))
-        query = [(name, str(_written(field, at))) for name, field, at in bounds if at is not None]
+        for _, field, at in bounds:
+            if at is not None and at.tzinfo is None:
+                raise InvalidInput.of(field, "must have a UTC offset")
+        query = [(name, written_instant(at)) for name, _, at in bounds if at is not None]
         return (await self._transport.ask(LedgerOut, "GET", f"/jobs/{job_id}/ledger", query=query)).value()
 
     async def list_executions(self, query: ExecutionFilter | None = None) -> Page[JobExecution]:

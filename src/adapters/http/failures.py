@@ -30,10 +30,6 @@ from ...domain.errors import (
 from .wire.problem import Problem
 
 
-class ServerUnreachable(StoreUnavailable):
-    """No server answered at the address; the message says why."""
-
-
 class UnexpectedAnswer(TocsinError):
     """The server answered what no method of the port raises; `status` and `problem_code` say what."""
 

@@ -30,13 +30,13 @@ async def list_workers(call: Call[Nothing, Nothing]) -> web.Response:
     return json_answer(page)
 
 
-@endpoint("POST", f"{_WORKER}/drain", {202: WorkerOut})
+@endpoint("POST", f"{_WORKER}/drain", {202: WorkerOut}, conflicts=True)
 async def drain_worker(call: Call[Nothing, Nothing]) -> web.Response:
     """Have a node take no more work; it follows within seconds, finishes what runs, and is then drained."""
     return _asked(await call.scheduler.drain_worker(call.worker_id))
 
 
-@endpoint("POST", f"{_WORKER}/resume", {202: WorkerOut})
+@endpoint("POST", f"{_WORKER}/resume", {202: WorkerOut}, conflicts=True)
 async def resume_worker(call: Call[Nothing, Nothing]) -> web.Response:
     """Have a drained node take work again; it follows within seconds."""
     return _asked(await call.scheduler.resume_worker(call.worker_id))

@@ -7,7 +7,7 @@ from typing import Final
 
 from aiohttp import web
 
-from ...domain.errors import FieldError, InvalidJob
+from ...domain.errors import FieldError, InvalidInput
 from ...domain.job import JobStatus
 from ...ports.queries import JobFilter
 from ...ports.scheduler import OnConflict
@@ -138,9 +138,10 @@ async def verify_job_ledger(call: Call[LedgerQuery, Nothing]) -> web.Response:
     """Account for every nominal time of a job in a window, and list what is missing, doubled, early or unexplained."""
     try:
         report = await call.scheduler.verify_ledger(call.job_id, since=call.query.since, until=call.query.until)
-    except InvalidJob as error:
-        named = LedgerQuery.model_fields
-        raise InvalidJob([FieldError(named[each.field].alias or "", each.message) for each in error.errors]) from None
+    except InvalidInput as error:
+        named = {name: field.alias for name, field in LedgerQuery.model_fields.items()}
+        errors = [FieldError(named.get(each.field) or each.field, each.message) for each in error.errors]
+        raise InvalidInput(errors) from None
     return json_answer(LedgerOut.of(report))
 
 

@@ -27,6 +27,10 @@ _IF_MATCH: Final = {
     "description": 'Change only this version: its number in double quotes, such as "3".',
     "schema": _TEXT,
 }
+_WORKER_ID: Final = {
+    "description": "The id of a node, as the list of workers has it; its `#` is written `%23`, or the path ends there.",
+    "schema": _TEXT,
+}
 _ETAG: Final = {"description": "The job's version, in double quotes.", "schema": _TEXT}
 _LOCATION: Final = {"description": "Where to find what was made.", "schema": _TEXT}
 
@@ -112,8 +116,8 @@ def _needs_body(endpoint: Endpoint[Any, Any]) -> bool:
 
 def _parameters(endpoint: Endpoint[Any, Any], schemas: _Schemas) -> Iterator[Schema]:
     for name in re.findall(r"{(\w+)}", endpoint.path):
-        schema = _TEXT if name == "worker_id" else {**_TEXT, "format": "uuid"}
-        yield {"name": name, "in": "path", "required": True, "schema": schema}
+        described = _WORKER_ID if name == "worker_id" else {"schema": {**_TEXT, "format": "uuid"}}
+        yield {"name": name, "in": "path", "required": True, **described}
     for name, schema in schemas.properties(endpoint.query).items():
         described = {"description": schema["description"]} if "description" in schema else {}
         yield {"name": name, "in": "query", "schema": schema, **described}

@@ -11,10 +11,10 @@ from aiohttp import ClientError, ClientSession, ClientTimeout
 from pydantic import ValidationError
 from yarl import URL
 
-from ...domain.errors import InvalidInput, InvalidJob
+from ...domain.errors import InvalidInput, InvalidJob, ServerUnreachable
 from ...domain.json import Json, encoded
 from .etag import entity_tag
-from .failures import ServerUnreachable, UnexpectedAnswer, error_of, unreachable
+from .failures import UnexpectedAnswer, error_of, unreachable
 from .wire import BASE
 from .wire.model import Output
 

@@ -19,18 +19,24 @@ from .database import MemoryDatabase
 
 def recent_ledgers(database: MemoryDatabase, since: datetime, limit: int, after: UUID | None) -> RecentLedgers:
     """Read a page of the jobs that may have fired since."""
-    found = [
-        job.id
-        for job in database.jobs.values()
-        if (after is None or job.id > after) and (job.status is JobStatus.ACTIVE or job.updated_at > since)
-    ]
-    shown = nsmallest(limit, found)
+    found = recent_jobs(database, since, limit + 1, after)
+    shown = found[:limit]
     ledgers = []
     for job in (database.jobs[job_id] for job_id in shown):
         entries = _entries(database, job.id, since)
         versions = _versions(database, job.id, entries, since)
         ledgers.append(JobLedger(job=job, versions=versions, entries=entries))
     return RecentLedgers(ledgers=ledgers, now=database.now(), next_after=shown[-1] if len(found) > len(shown) else None)
+
+
+def recent_jobs(database: MemoryDatabase, since: datetime, limit: int, after: UUID | None) -> list[UUID]:
+    """Tell which jobs may have fired since."""
+    found = (
+        job.id
+        for job in database.jobs.values()
+        if (after is None or job.id > after) and (job.status is JobStatus.ACTIVE or job.updated_at > since)
+    )
+    return nsmallest(limit, found)
 
 
 def stretch(database: MemoryDatabase, job: ScheduledJob, window: Window, limit: int) -> LedgerStretch:

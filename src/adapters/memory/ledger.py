@@ -31,7 +31,7 @@ from ...ports.ledger import (
     Sighting,
 )
 from .attempts import attempt_of, claimed, is_claimable, is_doubtful, released
-from .audit import recent_ledgers
+from .audit import recent_jobs, recent_ledgers
 from .database import MemoryDatabase
 from .documents import detached
 from .finishing import FinishBatch
@@ -211,6 +211,10 @@ class MemoryLedger:
     async def recent_ledgers(self, *, since: datetime, limit: int, after: UUID | None = None) -> RecentLedgers:
         """Read the ledgers of jobs that may have fired since."""
         return recent_ledgers(self._database, since, limit, after)
+
+    async def recent_jobs(self, *, since: datetime, limit: int, after: UUID | None = None) -> Sequence[UUID]:
+        """Tell whose ledgers those are."""
+        return recent_jobs(self._database, since, limit, after)
 
     async def purge(self, *, keep: timedelta, newest: int, limit: int, after: UUID | None = None) -> Purged:
         """Remove what is old."""

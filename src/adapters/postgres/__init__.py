@@ -10,7 +10,7 @@ from ...ports.schema import MigrationStatus
 from ...ports.storage import Storage
 from . import migrate
 from .bells import PostgresBells
-from .connection import Access
+from .connection import Access, Unreachable
 from .database import Database
 from .dispatcher import PostgresDispatcher
 from .executions import PostgresExecutions
@@ -26,6 +26,7 @@ __all__ = [
     "MigrationStatus",
     "PostgresBells",
     "PostgresDispatcher",
+    "Unreachable",
     "UnusableSchema",
     "migrate",
     "open_database",

@@ -54,7 +54,19 @@ async def lock_jobs(transaction: Transaction, job_ids: Collection[UUID]) -> None
 
 async def load(transaction: Transaction, accounts: Accounts, rows: Sequence[Row]) -> Sequence[ScheduledJob]:
     """Lock the counters of jobs whose own locked rows these are, and enter them in the order of the rows."""
-    counters = await _locked_counters(transaction, [row["id"] for row in rows])
+    return _entered(accounts, rows, await _locked_counters(transaction, [row["id"] for row in rows]))
+
+
+async def load_free(transaction: Transaction, accounts: Accounts, rows: Sequence[Row]) -> Sequence[ScheduledJob]:
+    """Do as `load` does, but pass over jobs whose counters somebody else has locked."""
+    if not rows:
+        return []
+    counters = await transaction.rows(_JOBS["lock_free_counters"], ids=[row["id"] for row in rows])
+    free = {row["job_id"]: row for row in counters}
+    return _entered(accounts, [row for row in rows if row["id"] in free], free)
+
+
+def _entered(accounts: Accounts, rows: Sequence[Row], counters: Mapping[UUID, Row]) -> Sequence[ScheduledJob]:
     jobs = [job_of(row, counters[row["id"]], shared_definition(row["definition"])) for row in rows]
     accounts.enter(jobs)
     return jobs

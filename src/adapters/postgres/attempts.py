@@ -16,6 +16,7 @@ from ...ports.ledger import Hold, Lapse, Lease
 from .accounts import load_of_executions, settle
 from .database import Database
 from .execution_rows import attempt_of
+from .firing import Frontier
 from .statements import statements
 from .transaction import Transaction
 
@@ -84,11 +85,15 @@ async def release(transaction: Transaction, holds: Sequence[Hold], *, locked: Co
     return await settle(transaction, accounts)
 
 
-async def lapsed(database: Database, limit: int) -> Sequence[Lapse]:
+async def lapsed(transaction: Transaction, *, frontier: Frontier, limit: int) -> Sequence[Lapse]:
     """List leases that the clock calls expired."""
-    rows = await database.rows(
-        _LEDGER["lapsed"], now=database.now, limit=limit, lock_timeout_seconds=LOCK_TIMEOUT_SECONDS
+    now = transaction.now
+    since = frontier.since(now)
+    rows = await transaction.rows(
+        _LEDGER["lapsed"], since=since, now=now, limit=limit, lock_timeout_seconds=LOCK_TIMEOUT_SECONDS
     )
+    [first] = await transaction.column(_LEDGER["first_leased"], since=since)
+    frontier.move(first, now)
     return [
         Lapse(
             hold=(row["id"], row["attempt"]),

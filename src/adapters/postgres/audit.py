@@ -26,7 +26,7 @@ _FIRST: Final = UUID(int=0)
 
 async def recent_ledgers(transaction: Transaction, since: datetime, limit: int, after: UUID | None) -> RecentLedgers:
     """Read a page of the jobs that may have fired since."""
-    found = await transaction.column(_AUDIT["watched_jobs"], after=after or _FIRST, since=since, limit=limit + 1)
+    found = await recent_jobs(transaction, since, limit + 1, after)
     jobs = await read_jobs(transaction, found[:limit])
     ids = [job.id for job in jobs]
     entries = await _entries(transaction, ids, since, None)
@@ -36,6 +36,11 @@ async def recent_ledgers(transaction: Transaction, since: datetime, limit: int, 
         now=transaction.now,
         next_after=ids[-1] if len(found) > len(ids) else None,
     )
+
+
+async def recent_jobs(transaction: Transaction, since: datetime, limit: int, after: UUID | None) -> list[UUID]:
+    """Tell which jobs may have fired since."""
+    return await transaction.column(_AUDIT["watched_jobs"], after=after or _FIRST, since=since, limit=limit)
 
 
 async def stretch(transaction: Transaction, job: ScheduledJob, window: Window, limit: int) -> LedgerStretch:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import random
 import secrets
+import time
 from collections import defaultdict
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
 from ...domain.errors import StoreUnavailable
+from ...domain.outage import Outage
 from ...ports.telemetry import Telemetry
 from .connection import translated
 from .database import Database
@@ -55,6 +57,7 @@ class PostgresBells:
         self._rung: set[str] = set()
         self._any_rung = asyncio.Event()
         self._backoff = FIRST_BACKOFF
+        self._outage = Outage()
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def __aenter__(self) -> Self:
@@ -114,7 +117,10 @@ class PostgresBells:
             try:
                 await self._attend()
             except Exception as error:  # noqa: BLE001 - whatever it was, the listening may not end
-                self._telemetry.warning("bells.deaf", error=str(error))
+                now = time.monotonic()
+                if self._outage.fail(type(error).__name__, now):
+                    tries, seconds = self._outage.failures, self._outage.lasted(now)
+                    self._telemetry.warning("bells.deaf", error=str(error), failures=tries, seconds=seconds)
             # A server that comes back meets its nodes one by one.
             await asyncio.sleep(self._backoff * random.uniform(0.5, 1))  # noqa: S311 - spreads attempts, guards nothing
             self._backoff = min(self._backoff * 2, LONGEST_BACKOFF)
@@ -140,7 +146,10 @@ class PostgresBells:
         async with asyncio.timeout(self._database.access.deadline):
             await connection.add_listener(CHANNEL, self._heard)
         self.listening, self._backoff = True, FIRST_BACKOFF
-        self._telemetry.debug("bells.listening")
+        if (seconds := self._outage.end(time.monotonic())) is None:
+            self._telemetry.debug("bells.listening")
+        else:
+            self._telemetry.info("bells.heard", seconds=seconds)
         for name in list(self._callbacks):
             self._ring_here(name)
         while not await _within(ATTENTION, lost):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import ssl
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from errno import ECONNREFUSED
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 
@@ -42,6 +47,15 @@ _REASONS: Final[Mapping[type[Exception], str]] = MappingProxyType(
 )
 """What callers are told; what the driver said, which may name hosts and users, stays the cause and is for the log."""
 
+_AWAY: Final = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.TooManyConnectionsError,
+)
+"""What may pass by itself, if it is what keeps from connecting."""
+
 _UNTRANSLATABLE: Final = (asyncpg.CharacterNotInRepertoireError, asyncpg.UntranslatableCharacterError)
 
 SCHEMA: Final = "tocsin"
@@ -60,6 +74,10 @@ _SETTINGS: Final = MappingProxyType(
         "client_connection_check_interval": "500",
     }
 )
+
+
+class Unreachable(StoreUnavailable):
+    """The server is not there, or not yet; who starts a node may wait for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +117,15 @@ class Access:
         Open a connection beside the pool.
 
         Raises:
-            StoreUnavailable: the server cannot be reached.
+            InvalidInput: the URL cannot be read.
+            Unreachable: the server is not there, or not ready; the message names its hosts.
+            StoreUnavailable: the server refuses who asks, or what is asked of it.
         """
-        with translated():
-            return await _connect(self.url, **self._options())
+        try:
+            with translated():
+                return await _connect(self.url, **self._options())
+        except StoreUnavailable as error:
+            raise _refusal(self.url, error) from error.__cause__
 
     def _options(self) -> dict[str, Any]:
         return {
@@ -113,11 +136,16 @@ class Access:
 
     @property
     def _settings(self) -> dict[str, str]:
-        """What holds for every statement; limits as well, so that the server gives up soon after its client did."""
+        """
+        What holds for every statement; limits as well, so that the server gives up soon after its client did.
+
+        A transaction asks for one thing after the other: what is silent in between is frozen or cut off, and others
+        wait for its locks.
+        """
         return {
             **_SETTINGS,
             "statement_timeout": str(int(self.deadline * 1000)),
-            "idle_in_transaction_session_timeout": str(int(self.deadline * 2000)),
+            "idle_in_transaction_session_timeout": str(int(self.deadline * 500)),
         }
 
 
@@ -145,15 +173,52 @@ async def _connect(url: str, **options: Any) -> asyncpg.Connection[asyncpg.Recor
     """Open a connection, telling what is wrong with the URL from what is wrong with the server."""
     try:
         return await asyncpg.connect(url, **options)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         # Who the server says that it is, is not the URL's fault.
         if isinstance(error, OSError):
             raise
-        raise StoreUnavailable("the database's URL cannot be read") from error
+        # The cause is kept from the log as well: it may quote a part of the password.
+        raise InvalidInput.of("database_url", "cannot be read; percent-encode what is special in it") from None
 
 
 async def _leave_as_it_is(connection: object) -> None:
     """Return a connection to the pool as it is, in no round trip: no transaction here leaves anything behind."""
+
+
+def _refusal(url: str, error: StoreUnavailable) -> StoreUnavailable:
+    """Word for who runs a node why there is no connection: the hosts, never who logs in, and the kind of the cause."""
+    cause = error.__cause__
+    if isinstance(cause, asyncpg.ProtocolViolationError) and "startup parameter" in str(cause):
+        hint = "a pooler seems to stand there; set TOCSIN_DATABASE_POOLER=true"
+        return StoreUnavailable(f"{error} as it is asked for ({_hosts(url)}: {hint})")
+    kind = _kind(cause)
+    message = f"{error} ({_hosts(url)}{kind and f': {kind}'})"
+    waiting_helps = isinstance(cause, _AWAY) and not isinstance(cause, ssl.SSLError)
+    return Unreachable(message) if waiting_helps else StoreUnavailable(message)
+
+
+def _hosts(url: str) -> str:
+    """Name the hosts of a URL with their ports."""
+    parts = urlsplit(url)
+    query = parse_qs(parts.query)
+    hosts = parts.netloc.rpartition("@")[2] or query.get("host", ["the default host"])[-1]
+    port = query.get("port", [os.environ.get("PGPORT") or "5432"])[-1]
+    return ", ".join(host if host.rpartition("]")[2].count(":") else f"{host}:{port}" for host in hosts.split(","))
+
+
+def _kind(cause: BaseException | None) -> str:
+    if isinstance(cause, socket.gaierror):
+        return "no such host"
+    if isinstance(cause, ssl.SSLError):
+        return "TLS failed"
+    if isinstance(cause, asyncpg.CannotConnectNowError):
+        return "it is starting or stopping"
+    if not isinstance(cause, OSError):
+        return ""
+    if cause.errno is None and f"[Errno {ECONNREFUSED}]" in str(cause):
+        # Of a host with several addresses, each has its own error.
+        return os.strerror(ECONNREFUSED).lower()
+    return os.strerror(cause.errno).lower() if cause.errno else ""
 
 
 def _reason(error: Exception) -> str:

@@ -44,16 +44,16 @@ class Database:
     Whole transactions, each with one deadline, on a bounded pool.
 
     A connection that misses its deadline is thrown away, and the server told to give up soon after: nothing that was
-    cut off goes on holding locks. Snapshots, which long reports are made on, take no more than half of the pool: a
-    heartbeat must not wait for them, or every lease of the node is given up. With a `clock` that one is now, in place
-    of the server's, which is for tests.
+    cut off goes on holding locks. Requests and snapshots, which long reports are made on, take no more than half of
+    the pool: a heartbeat must not wait for them, or every lease of the node is given up. With a `clock` that one is
+    now, in place of the server's, which is for tests.
     """
 
     def __init__(self, access: Access, clock: Clock | None = None) -> None:
         self.access = access
         self._clock = clock
         self._pool: Pool | None = None
-        self._snapshots = asyncio.Semaphore(max(1, access.connections // 2))
+        self._turns = asyncio.Semaphore(max(1, access.connections // 2))
 
     async def open(self) -> None:
         """
@@ -93,6 +93,15 @@ class Database:
         """
         return await self._tried(lambda: self._transaction(work))
 
+    async def change(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        """
+        Do as `write` does, for a request, of which any number may come at once.
+
+        Raises:
+            StoreUnavailable: as for `write`.
+        """
+        return await self._tried(lambda: self._transaction(work, turn=self._turns))
+
     async def read(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
         """
         Run a function on a snapshot.
@@ -100,7 +109,7 @@ class Database:
         Raises:
             StoreUnavailable: no answer within the deadline.
         """
-        return await self._tried(lambda: self._transaction(work, _SNAPSHOT, turn=self._snapshots))
+        return await self._tried(lambda: self._transaction(work, _SNAPSHOT, turn=self._turns))
 
     async def rows(self, statement: Statement, **parameters: object) -> list[Row]:
         """
@@ -128,17 +137,17 @@ class Database:
         raise StoreUnavailable(CONTENTION)
 
     async def _statement(self, text: str, arguments: Sequence[object]) -> list[Row]:
-        async with self._connection() as connection:
+        async with self._connection() as (connection, _):
             return cast("list[Row]", await connection.fetch(text, *arguments))
 
     async def _transaction(
         self, work: Callable[[Transaction], Awaitable[T]], mode: str = "", *, turn: Turn | None = None
     ) -> T:
-        async with self._connection(turn) as connection:
+        async with self._connection(turn) as (connection, limit):
             await connection.execute(f"BEGIN{mode}{self.access.preamble}")
             try:
                 now = await connection.fetchval(_NOW, self.now)
-                done = await work(Transaction(connection=connection, now=now))
+                done = await work(Transaction(connection=connection, now=now, limit=limit))
                 await connection.execute("COMMIT")
             except Exception:
                 # What a lost connection had begun is undone by the server.
@@ -148,16 +157,16 @@ class Database:
         return done
 
     @asynccontextmanager
-    async def _connection(self, turn: Turn | None = None) -> AsyncGenerator[Connection]:
-        """Lend a connection, once it is our turn, all that is done with it within the deadline."""
+    async def _connection(self, turn: Turn | None = None) -> AsyncGenerator[tuple[Connection, asyncio.Timeout]]:
+        """Lend a connection, once it is our turn, all that is done with it within the deadline, which comes with it."""
         if self._pool is None:
             raise StoreUnavailable("the database is closed")
         pool = self._pool
         with translated():
-            async with asyncio.timeout(self.access.deadline), turn or nullcontext():
+            async with asyncio.timeout(self.access.deadline) as limit, turn or nullcontext():
                 connection = await pool.acquire()
                 try:
-                    yield connection
+                    yield connection, limit
                 except asyncio.CancelledError:
                     # Whoever waits no longer cannot wait for the server's word that it gave up either.
                     connection.terminate()

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ...domain.attempt import Attempt
-from ...domain.execution import ExecutionStatus, JobExecution, Origin, PastAttempt, SkipReason
+from ...domain.execution import ExecutionStatus, JobExecution, OpenExecution, Origin, PastAttempt, SkipReason
 from ...domain.json import document_of, document_text, encoded
 from ...domain.stored import shared_definition
 from ...ports.dispatcher import Dispatch
@@ -93,6 +93,11 @@ def execution_of(row: Row) -> JobExecution:
     for name, _, read in _CONVERTED:
         values[name] = read(values[name])
     return JobExecution(**values)
+
+
+def open_execution_of(row: Row) -> OpenExecution:
+    """Read what counts of an execution that is to be cancelled."""
+    return OpenExecution(**{**row, "status": ExecutionStatus(row["status"]), "origin": Origin(row["origin"])})
 
 
 def attempt_of(row: Row) -> Attempt:

@@ -77,7 +77,7 @@ class PostgresExecutions:
                 stopped=stopped,
             )
 
-        return await self._database.write(work)
+        return await self._database.change(work)
 
     async def logs(self, tenant_id: str, execution_id: UUID, *, after: int, limit: int) -> Page[LogLine]:
         """Read log lines in order."""

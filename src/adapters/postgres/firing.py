@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
+from uuid import UUID
 
 from ...domain.accounts import Accounts
 from ...domain.execution import ExecutionStatus
-from ...domain.plan import at_once
+from ...domain.plan import Plan, at_once
 from ...domain.unreadable import planned
 from ...ports.ledger import Fired, Planner
-from .accounts import load
+from .accounts import load, load_free
 from .filters import EVER
 from .plans import write_plans
 from .statements import statements
@@ -21,6 +23,9 @@ _JOBS: Final = statements("jobs")
 
 _MARGIN: Final = timedelta(minutes=2)
 """Twice as far as anything can become due in the past: a job that runs once, at an instant up to a minute ago."""
+_PATIENCE: Final = timedelta(seconds=1)
+"""How late a job may become before its locked counters are waited for."""
+
 _FULL_LOOK: Final = timedelta(minutes=1)
 """Between two looks that read everything."""
 
@@ -28,36 +33,84 @@ _FULL_LOOK: Final = timedelta(minutes=1)
 @dataclass(slots=True)
 class Frontier:
     """
-    Before when nothing is due, as far as one node knows.
+    Before when nothing is due, dispatched or leased, as far as one node knows.
 
-    Each fire leaves an entry in the index that leads to no job any more and that nobody may remove while somebody,
-    such as a backup, looks at an old state. A look at what is due would read them all, hours of them. So it begins
-    at the earliest next_run that the last one left, less a margin; once a minute it reads everything all the same,
-    in case somebody wrote a next_run of his own.
+    Each fire, claim and end leaves an entry in an index that leads to no row any more and that nobody may remove while
+    somebody, such as a backup, looks at an old state. A look from the beginning would read them all, hours of them.
+    So it begins at the first instant that the last one left, less a margin; once a minute it reads everything all the
+    same, in case somebody wrote an instant of his own.
     """
 
-    _next_due: datetime = EVER
+    _first: datetime = EVER
     _full_look: datetime = EVER
 
     def since(self, now: datetime) -> datetime:
         """Tell where a look that is made now begins; the clock may have been set back."""
         if self._full_look <= now < self._full_look + _FULL_LOOK:
-            return min(self._next_due, now - _MARGIN)
+            return min(self._first, now - _MARGIN)
+        if now < self._full_look:
+            self._first = EVER
+        # Noted before it is made: one that misses its deadline must not be made again and again.
+        self._full_look = now
         return EVER
 
-    def move(self, fired: Fired, since: datetime) -> None:
-        """Take note of a look that was committed."""
-        self._next_due = fired.now if fired.next_due is None else fired.next_due
-        if since == EVER:
-            self._full_look = fired.now
+    def move(self, first: datetime | None, now: datetime) -> None:
+        """Take note of the first instant that a look, which was committed, has left."""
+        self._first = now if first is None else first
 
 
-async def fire(transaction: Transaction, planner: Planner, limit: int, since: datetime) -> Fired:
-    """Write the plans of jobs that are due, of those not due before `since`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What one look at due jobs came to, and a job that it passed over and that is worth waiting for, if any."""
+
+    fired: Fired
+    passed_over: UUID | None
+
+
+async def fire(transaction: Transaction, planner: Planner, limit: int, since: datetime) -> Look:
+    """
+    Write the plans of jobs that are due, of those not due before `since`.
+
+    A job whose counters are locked, by a finish that is under way or by a process that froze in one, is passed over:
+    to wait for it would hold up all the others that are locked here.
+    """
     accounts = Accounts(transaction.now)
     due = await transaction.rows(_JOBS["lock_due_jobs"], since=since, now=transaction.now, limit=limit)
-    jobs = await load(transaction, accounts, due)
+    jobs = await load_free(transaction, accounts, due)
     plans = at_once(planned(job, transaction.now, planner) for job in jobs)
+    fired = await _written(transaction, accounts, plans, since)
+    free = {job.id for job in jobs}
+    passed_over = next((row for row in due if row["id"] not in free), None)
+    is_overdue = passed_over is not None and (not jobs or passed_over["next_run"] < transaction.now - _PATIENCE)
+    return Look(fired=fired, passed_over=passed_over["id"] if passed_over is not None and is_overdue else None)
+
+
+async def fire_one(transaction: Transaction, planner: Planner, job_id: UUID, since: datetime) -> Fired:
+    """
+    Write the plan of one job, waiting for its counters, while other timers see to the others.
+
+    Raises:
+        StoreUnavailable: somebody holds them for too long.
+    """
+    accounts = Accounts(transaction.now)
+    await transaction.run(_JOBS["wait_briefly"])
+    due = await transaction.rows(_JOBS["lock_due_job"], id=job_id, now=transaction.now)
+    plans = [planned(job, transaction.now, planner) for job in await load(transaction, accounts, due)]
+    return await _written(transaction, accounts, plans, since)
+
+
+def joined(first: Fired, second: Fired) -> Fired:
+    """Sum two looks up, of which the second came later."""
+    return replace(
+        second,
+        dispatches=[*first.dispatches, *second.dispatches],
+        jobs=first.jobs + second.jobs,
+        executions=first.executions + second.executions,
+        skips=first.skips + second.skips,
+    )
+
+
+async def _written(transaction: Transaction, accounts: Accounts, plans: Sequence[Plan], since: datetime) -> Fired:
     written = await write_plans(transaction, accounts, plans)
     skips = sum(row.status is ExecutionStatus.SKIPPED for row in written.executions)
     [next_due] = await transaction.column(_JOBS["next_due"], since=since)

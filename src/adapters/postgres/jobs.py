@@ -147,7 +147,7 @@ class PostgresJobs:
         """Write; where another request took the key at the same time, again, so that it is found and named."""
         for _ in range(_TRIES):
             try:
-                return await self._database.write(work)
+                return await self._database.change(work)
             except asyncpg.UniqueViolationError as error:
                 if error.constraint_name not in _RACED:
                     raise

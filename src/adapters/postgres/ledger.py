@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 from uuid import UUID
 
 from ...domain.attempt import Attempt, Finish
+from ...domain.errors import StoreUnavailable
 from ...ports.dispatcher import Dispatch
 from ...ports.ledger import (
     Finished,
@@ -40,18 +41,27 @@ class PostgresLedger:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._frontier = firing.Frontier()
+        self._due = firing.Frontier()
+        self._dispatched = firing.Frontier()
+        self._leased = firing.Frontier()
 
     async def fire(self, planner: Planner, *, limit: int) -> Fired:
         """Write the plans of due jobs."""
 
-        async def work(transaction: Transaction) -> tuple[Fired, datetime]:
-            since = self._frontier.since(transaction.now)
+        async def work(transaction: Transaction) -> tuple[firing.Look, datetime]:
+            since = self._due.since(transaction.now)
             return await firing.fire(transaction, planner, limit, since), since
 
-        fired, since = await self._database.write(work)
-        self._frontier.move(fired, since)
-        return fired
+        look, since = await self._database.write(work)
+        self._due.move(look.fired.next_due, look.fired.now)
+        if look.passed_over is None:
+            return look.fired
+        one = partial(firing.fire_one, planner=planner, job_id=look.passed_over, since=since)
+        try:
+            return firing.joined(look.fired, await self._database.write(one))
+        except StoreUnavailable:
+            # What was fired is committed and must be handed on; the job stays due.
+            return look.fired
 
     async def claim(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:
         """Take pending, available executions for one worker."""
@@ -85,7 +95,7 @@ class PostgresLedger:
 
     async def lapsed(self, *, limit: int) -> Sequence[Lapse]:
         """List leases that the clock calls expired."""
-        return await attempts.lapsed(self._database, limit)
+        return await self._database.write(partial(attempts.lapsed, frontier=self._leased, limit=limit))
 
     async def expired(self, holds: Sequence[Hold]) -> Sequence[Lease]:
         """Tell which of these holds the clock calls expired."""
@@ -99,9 +109,8 @@ class PostgresLedger:
         self, *, capabilities: Collection[str] | None, grace: timedelta, limit: int, after: Sighting | None = None
     ) -> Sequence[tuple[Dispatch, datetime]]:
         """List dispatches that nobody has claimed for too long."""
-        return await recovery.undelivered(
-            self._database, capabilities=capabilities, grace=grace, limit=limit, after=after
-        )
+        undelivered = partial(recovery.undelivered, capabilities=capabilities, grace=grace, limit=limit, after=after)
+        return await self._database.write(partial(undelivered, frontier=self._dispatched))
 
     async def redispatch(self, seen: Sequence[Sighting]) -> Sequence[Dispatch]:
         """Take the right to repeat dispatches that nobody else has repeated."""
@@ -119,6 +128,10 @@ class PostgresLedger:
     async def recent_ledgers(self, *, since: datetime, limit: int, after: UUID | None = None) -> RecentLedgers:
         """Read the ledgers of jobs that may have fired since."""
         return await self._database.read(lambda transaction: audit.recent_ledgers(transaction, since, limit, after))
+
+    async def recent_jobs(self, *, since: datetime, limit: int, after: UUID | None = None) -> Sequence[UUID]:
+        """Tell whose ledgers those are."""
+        return await self._database.read(lambda transaction: audit.recent_jobs(transaction, since, limit, after))
 
     async def purge(self, *, keep: timedelta, newest: int, limit: int, after: UUID | None = None) -> Purged:
         """Remove what is old; looking for it, which may take long, locks nothing."""

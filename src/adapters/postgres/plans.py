@@ -8,16 +8,21 @@ from typing import Final
 from uuid import UUID
 
 from ...domain.accounts import Accounts, Nominal
-from ...domain.execution import ExecutionStatus, JobExecution, Origin
+from ...domain.execution import ExecutionStatus, JobExecution, OpenExecution, Origin
 from ...domain.plan import Plan
 from ...ports.dispatcher import Dispatch
 from .accounts import settle
-from .execution_rows import execution_of, execution_row
+from .execution_rows import execution_row, open_execution_of
 from .statements import statements
 from .transaction import Parameters, Transaction
 
 _EXECUTIONS: Final = statements("executions")
 _INSERTED: Final = _EXECUTIONS["insert_executions"].parameters
+
+_DEADLINE_SECONDS: Final = 60.0
+"""Of a transaction that ends all that a job has open."""
+_BATCH: Final = 1000
+"""How many of these one statement ends, so that neither its limit nor the event loop feels how many there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +53,9 @@ async def write_plans(transaction: Transaction, accounts: Accounts, plans: Seque
     return Written(executions=fresh, dispatches=[*dispatches, *await settle(transaction, accounts)], stopped=stopped)
 
 
-async def cancel(transaction: Transaction, accounts: Accounts, rows: Sequence[JobExecution]) -> list[UUID]:
+async def cancel(
+    transaction: Transaction, accounts: Accounts, rows: Sequence[OpenExecution | JobExecution]
+) -> list[UUID]:
     """End locked executions of jobs that are loaded; answer the running ones, which keep slot and lease for now."""
     stopped = accounts.cancel(rows)
     await transaction.run(_EXECUTIONS["cancel_executions"], ids=[row.id for row in rows], now=transaction.now)
@@ -58,8 +65,14 @@ async def cancel(transaction: Transaction, accounts: Accounts, rows: Sequence[Jo
 async def _cancel_open(transaction: Transaction, accounts: Accounts, job_ids: Collection[UUID]) -> list[UUID]:
     if not job_ids:
         return []
+    # Unlike all else that one transaction does, this is as much as there happens to be.
+    transaction.take_longer(_DEADLINE_SECONDS)
     rows = await transaction.rows(_EXECUTIONS["lock_open_executions"], job_ids=list(job_ids))
-    return await cancel(transaction, accounts, [execution_of(row) for row in rows])
+    stopped: list[UUID] = []
+    for first in range(0, len(rows), _BATCH):
+        batch = [open_execution_of(row) for row in rows[first : first + _BATCH]]
+        stopped += await cancel(transaction, accounts, batch)
+    return stopped
 
 
 async def _known_nominals(transaction: Transaction, plans: Sequence[Plan]) -> Mapping[Nominal, ExecutionStatus]:

@@ -12,15 +12,13 @@ from uuid import UUID
 from ...ports.dispatcher import Dispatch
 from ...ports.ledger import Purged, Ready, Sighting
 from .accounts import read_dispatches
-from .database import Database
 from .execution_rows import dispatch_of
-from .filters import EVER
+from .firing import Frontier
 from .statements import statements
 from .transaction import Transaction
 
 _LEDGER: Final = statements("ledger")
 _FIRST: Final = UUID(int=0)
-_BEFORE_ALL: Final = (_FIRST, EVER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,19 +38,29 @@ async def ready(transaction: Transaction, limit: int) -> Ready:
 
 
 async def undelivered(
-    database: Database, *, capabilities: Collection[str] | None, grace: timedelta, limit: int, after: Sighting | None
+    transaction: Transaction,
+    *,
+    frontier: Frontier,
+    capabilities: Collection[str] | None,
+    grace: timedelta,
+    limit: int,
+    after: Sighting | None,
 ) -> Sequence[tuple[Dispatch, datetime]]:
     """List dispatches that nobody has claimed for too long."""
-    after_id, after_at = after or _BEFORE_ALL
-    rows = await database.rows(
+    since = frontier.since(transaction.now)
+    # Where both begin: an index is entered at a pair, and not at a second bound beside it.
+    after_id, after_at = after if after is not None and after[1] >= since else (_FIRST, since)
+    rows = await transaction.rows(
         _LEDGER["undelivered"],
         capabilities=None if capabilities is None else list(capabilities),
-        now=database.now,
+        now=transaction.now,
         grace=grace,
         limit=limit,
         after_at=after_at,
         after_id=after_id,
     )
+    [first] = await transaction.column(_LEDGER["first_dispatched"], since=since)
+    frontier.move(first, transaction.now)
     return [(dispatch_of(row), row["dispatched_at"]) for row in rows]
 
 

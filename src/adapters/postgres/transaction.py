@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -25,10 +26,16 @@ Parameters: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transaction:
-    """A transaction under way; `now` is when it began, by the server's clock."""
+    """A transaction under way; `now` is when it began, by the server's clock, and `limit` when it must have ended."""
 
     connection: Connection
     now: datetime
+    limit: asyncio.Timeout
+
+    def take_longer(self, seconds: float) -> None:
+        """Give the transaction, from here on, more time than others have; each of its statements has what all have."""
+        at = asyncio.get_running_loop().time() + seconds
+        self.limit.reschedule(max(at, self.limit.when() or at))
 
     async def rows(self, statement: Statement, **parameters: object) -> list[Row]:
         """Run a statement and read all that it answers."""

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import (
+    AuthenticationError,
+    AuthorizationError,
+    BusyLoadingError,
+    MaxConnectionsError,
+    RedisClusterException,
+    RedisError,
+    ResponseError,
+)
+from redis.exceptions import ConnectionError as Disconnected
+from redis.exceptions import TimeoutError as TooLate
 
 from ...domain.errors import DispatcherUnavailable
 from .keys import Stream
@@ -19,6 +30,24 @@ T = TypeVar("T")
 MOST_CONNECTIONS: Final = 16
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 1.0
+
+_REFUSED: Final = "Redis refused the user name or password"
+_TOO_LATE: Final = "Redis did not answer in time"
+_OUT_OF_REACH: Final = "Redis is out of reach"
+_REASONS: Final[Mapping[type[Exception], str]] = MappingProxyType(
+    {
+        AuthenticationError: _REFUSED,
+        AuthorizationError: _REFUSED,
+        BusyLoadingError: "Redis is still loading its data",
+        MaxConnectionsError: "Redis takes no more connections",
+        TooLate: _TOO_LATE,
+        TimeoutError: _TOO_LATE,
+        Disconnected: _OUT_OF_REACH,
+        OSError: _OUT_OF_REACH,
+        RedisError: "Redis did not answer as it should",
+    }
+)
+"""What callers are told, the first that fits; what redis-py said, which may name hosts, stays the cause."""
 
 
 class Connection:
@@ -35,6 +64,7 @@ class Connection:
         self._slots = asyncio.Semaphore(MOST_CONNECTIONS)
         self._pause = FIRST_PAUSE
         self._resting_until = 0.0
+        self._reason = ""
 
     @property
     def longest_block(self) -> float:
@@ -49,7 +79,7 @@ class Connection:
             DispatcherUnavailable: no answer, or a refusal; what was sent may have been done.
         """
         if time.monotonic() < self._resting_until:
-            raise DispatcherUnavailable("Redis did not answer a moment ago and is left alone until it may")
+            raise DispatcherUnavailable(f"{self._reason} a moment ago, and it is left alone until it may")
         if self._pause > FIRST_PAUSE:
             self._resting_until = time.monotonic() + self._deadline + patience
         try:
@@ -58,9 +88,10 @@ class Connection:
         except ResponseError as error:
             self._go_on()
             raise DispatcherUnavailable(f"Redis refused a command: {_kind(error)}") from error
-        except (RedisError, OSError, TimeoutError) as error:
+        except (RedisError, RedisClusterException, OSError, TimeoutError) as error:
             self._rest()
-            raise DispatcherUnavailable("Redis did not answer in time") from error
+            self._reason = _reason(error)
+            raise DispatcherUnavailable(self._reason) from error
         self._go_on()
         return answer
 
@@ -81,6 +112,12 @@ class Connection:
     def _rest(self) -> None:
         self._resting_until = time.monotonic() + self._pause
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
+
+
+def _reason(error: Exception) -> str:
+    # A cluster of which no node answers keeps why behind an error of its own.
+    cause = error.__cause__ if isinstance(error, RedisClusterException) else error
+    return next((reason for kind, reason in _REASONS.items() if isinstance(cause, kind)), _OUT_OF_REACH)
 
 
 def _kind(error: ResponseError) -> str:

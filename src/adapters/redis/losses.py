@@ -27,7 +27,8 @@ class Losses:
     """
     Judges what was dispatched a grace ago and is still unclaimed, at a cost that no backlog raises.
 
-    - Pending is carried: its receiver claims it, or it is handed to another one.
+    - Pending is carried: its receiver claims it, or it is handed to another one. Of very much of it the first part is
+      looked at, and nothing beyond that counts as lost.
     - Of a short queue every entry is read, so what is not there is lost.
     - A long queue is not read. What it may hold is lost only once the group is past everything that was dispatched
       by then (`Passage`): a backlog is no loss, and a loss behind one is found when that backlog has been handed out,

@@ -26,10 +26,8 @@ _AUDIT: Final = statements("audit")
 
 def recent_ledgers(transaction: Transaction, since: datetime, limit: int, after: UUID | None) -> RecentLedgers:
     """Read a page of the jobs that may have fired since."""
-    found = transaction.column(
-        _AUDIT["watched_jobs"], after="" if after is None else str(after), since=to_micros(since), limit=limit + 1
-    )
-    jobs = read_jobs(transaction, array(found[:limit]))
+    found = recent_jobs(transaction, since, limit + 1, after)
+    jobs = read_jobs(transaction, array(map(str, found[:limit])))
     ids = [job.id for job in jobs]
     entries = _entries(transaction, ids, since, LARGEST)
     versions = _versions(transaction, {job_id: entries[job_id] for job_id in ids}, since)
@@ -38,6 +36,13 @@ def recent_ledgers(transaction: Transaction, since: datetime, limit: int, after:
         now=transaction.now,
         next_after=ids[-1] if len(found) > len(ids) else None,
     )
+
+
+def recent_jobs(transaction: Transaction, since: datetime, limit: int, after: UUID | None) -> list[UUID]:
+    """Tell which jobs may have fired since."""
+    after_id = "" if after is None else str(after)
+    found = transaction.column(_AUDIT["watched_jobs"], after=after_id, since=to_micros(since), limit=limit)
+    return [UUID(job_id) for job_id in found]
 
 
 def stretch(transaction: Transaction, job: ScheduledJob, window: Window, limit: int) -> LedgerStretch:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from ...domain.attempt import Attempt
-from ...domain.execution import ExecutionStatus, JobExecution, Origin, PastAttempt, SkipReason
+from ...domain.execution import ExecutionStatus, JobExecution, OpenExecution, Origin, PastAttempt, SkipReason
 from ...domain.json import document_of, document_text, encoded
 from ...domain.stored import shared_definition
 from ...ports.dispatcher import Dispatch
@@ -102,6 +102,19 @@ def execution_of(row: Row) -> JobExecution:
     for name, _, read in _CONVERTED:
         values[name] = read(values[name])
     return JobExecution(**values)
+
+
+def open_execution_of(row: Row) -> OpenExecution:
+    """Read what counts of an execution that is to be cancelled."""
+    return OpenExecution(
+        id=UUID(row["id"]),
+        job_id=UUID(row["job_id"]),
+        status=ExecutionStatus(row["status"]),
+        origin=Origin(row["origin"]),
+        scheduled_at=from_micros(row["scheduled_at"]),
+        available_at=from_micros(row["available_at"]),
+        holds_slot=bool(row["holds_slot"]),
+    )
 
 
 def attempt_of(row: Row) -> Attempt:

@@ -107,6 +107,12 @@ class SqliteLedger:
             lambda transaction: audit.recent_ledgers(transaction, since, limit, after),
         )
 
+    async def recent_jobs(self, *, since: datetime, limit: int, after: UUID | None = None) -> Sequence[UUID]:
+        """Tell whose ledgers those are."""
+        return await self._database.search(
+            lambda transaction: audit.recent_jobs(transaction, since, limit, after),
+        )
+
     async def purge(self, *, keep: timedelta, newest: int, limit: int, after: UUID | None = None) -> Purged:
         """Remove what is old; looking for it, which may take long, keeps nobody from writing."""
 

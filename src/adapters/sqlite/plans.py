@@ -12,7 +12,7 @@ from ...domain.execution import ExecutionStatus, JobExecution, Origin
 from ...domain.plan import Plan
 from ...ports.dispatcher import Dispatch
 from .accounts import settle
-from .execution_rows import execution_of, execution_row
+from .execution_rows import execution_row, open_execution_of
 from .instants import from_micros, to_micros
 from .statements import statements
 from .transaction import Transaction, array
@@ -51,8 +51,8 @@ def write_plans(transaction: Transaction, accounts: Accounts, plans: Sequence[Pl
 def cancel(transaction: Transaction, accounts: Accounts, ids: Iterable[object]) -> list[UUID]:
     """End executions of jobs that are loaded; answer the running ones, which keep slot and lease for now."""
     wanted = array(ids)
-    rows = transaction.rows(_EXECUTIONS["executions_by_ids"], ids=wanted)
-    stopped = accounts.cancel(map(execution_of, rows))
+    rows = transaction.rows(_EXECUTIONS["counted_executions"], ids=wanted)
+    stopped = accounts.cancel(map(open_execution_of, rows))
     transaction.run(_EXECUTIONS["cancel_executions"], ids=wanted, now=transaction.now_micros)
     return stopped
 

@@ -80,6 +80,7 @@ def worker_row(worker: Worker) -> Parameters:
         "status": worker.status,
         "started_at": to_micros(worker.started_at),
         "heartbeat_at": to_micros(worker.heartbeat_at),
+        "anomalies": worker.anomalies,
     }
 
 

@@ -28,7 +28,8 @@ class WorkerOut(Output):
     """
     A node that runs loops, as its last heartbeat told: live, draining, drained, stopped, or dead.
 
-    `drain_requested` is what it was asked to do, which it follows at its next heartbeat.
+    `drain_requested` is what it was asked to do, which it follows at its next heartbeat. `anomalies` counts what it
+    found amiss in the ledger; its log tells each.
     """
 
     id: str
@@ -42,6 +43,7 @@ class WorkerOut(Output):
     started_at: ShownInstant
     heartbeat_at: ShownInstant
     drain_requested: bool
+    anomalies: int
 
     @classmethod
     def of(cls, worker: Worker) -> WorkerOut:
@@ -144,11 +146,12 @@ class QueueOut(Output):
 
 
 class SystemOut(Output):
-    """The nodes behind it."""
+    """The live nodes behind it; `anomalies` counts what they found amiss in the ledger of late."""
 
     live_workers: int
     capacity: int
     running: int
+    anomalies: int
     version: str
 
 

@@ -118,6 +118,8 @@ class ChangeQuery(Input):
 class LedgerQuery(Input):
     """Which nominal times: later than `from`, and not later than `to`."""
 
+    refusal: ClassVar[type[InvalidInput]] = InvalidInput
+
     since: When | None = Field(default=None, alias="from", description="By default 24 hours before `to`.")
     until: When | None = Field(default=None, alias="to", description="By default now.")
 

@@ -66,8 +66,9 @@ WHERE status = 'pending' AND dispatched_at IS NULL AND available_at IS NOT NULL;
 CREATE INDEX executions_dispatched ON executions (dispatched_at, id)
 WHERE status = 'pending' AND dispatched_at IS NOT NULL;
 
--- Who holds leases; as few rows as there are handlers running, so that those lapsed are found by looking at all.
-CREATE INDEX executions_leased ON executions (worker_id) WHERE is_leased;
+-- What is leased; as few rows as there are handlers running, so that those lapsed are found by looking at all of them,
+-- from the first start on.
+CREATE INDEX executions_leased ON executions (started_at) WHERE is_leased;
 
 CREATE INDEX executions_of_tenant ON executions (tenant_id, scheduled_at, id);
 

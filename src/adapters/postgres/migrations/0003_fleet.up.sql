@@ -11,7 +11,8 @@ CREATE TABLE workers (
     status text NOT NULL CHECK (status IN ('live', 'draining', 'drained', 'stopped', 'dead')),
     started_at timestamptz NOT NULL,
     heartbeat_at timestamptz NOT NULL,
-    drain_requested boolean NOT NULL DEFAULT false
+    drain_requested boolean NOT NULL DEFAULT false,
+    anomalies integer NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 
 -- Leases by name, for work that one node does for all; a row stays, so that its fence only rises.

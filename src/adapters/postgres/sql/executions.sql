@@ -58,8 +58,9 @@ JOIN jobs AS j ON j.id = e.job_id
 ORDER BY wanted.place;
 
 -- name: lock_open_executions
--- What a cancelled job still has to end.
-SELECT * FROM executions
+-- What a cancelled job still has to end, which may be a great deal: no more of it than is counted.
+SELECT id, job_id, status, origin, scheduled_at, available_at, holds_slot
+FROM executions
 WHERE job_id = ANY(:job_ids::uuid[]) AND status IN ('pending', 'running')
 ORDER BY id
 FOR NO KEY UPDATE;

@@ -53,6 +53,27 @@ WHERE job_id = ANY(:ids::uuid[])
 ORDER BY job_id
 FOR NO KEY UPDATE;
 
+-- name: lock_free_counters
+-- For a timer, which has locked many jobs and must not wait for the slots of one of them with all the others in hand.
+SELECT
+    job_id, executions_count, success_count, failure_count, consecutive_failures, duration_total_ms, scheduled_count,
+    slots_taken, waiting, live
+FROM job_counters
+WHERE job_id = ANY(:ids::uuid[])
+ORDER BY job_id
+FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: lock_due_job
+-- One job that is still due, unless another timer has it.
+SELECT *
+FROM jobs
+WHERE id = :id AND status = 'active' AND next_run <= :now
+FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: wait_briefly
+-- For a lock, in this transaction.
+SELECT set_config('lock_timeout', '1s', true);
+
 -- name: jobs
 -- The rows of jobs without their counters, which are read under their own lock.
 SELECT * FROM jobs WHERE id = ANY(:ids::uuid[]);

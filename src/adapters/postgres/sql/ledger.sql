@@ -120,18 +120,24 @@ UPDATE executions SET holds_slot = false, lease_expires_at = NULL WHERE id = ANY
 
 -- name: lapsed
 -- Oldest first; whether the node is dead is for the sweeper to say. What started in the future did so before the clock
--- was set back, so that its lease looks longer than it is. There are no more rows to look at than handlers running.
+-- was set back, so that its lease looks longer than it is. There are no more rows to look at than handlers running, and
+-- what those that ran before `since` have left behind is passed over (`Frontier`).
 SELECT
     e.id, e.attempt, e.lease_expires_at, coalesce(j.lock_timeout_seconds, :lock_timeout_seconds) AS lock_timeout_seconds
 FROM executions AS e
 JOIN jobs AS j ON j.id = e.job_id
 WHERE
     e.is_leased
-    AND (
-        e.lease_expires_at <= coalesce(:now::timestamptz, now()) OR e.started_at > coalesce(:now::timestamptz, now())
-    )
+    AND e.started_at >= :since
+    AND (e.lease_expires_at <= :now OR e.started_at > :now)
 ORDER BY e.lease_expires_at, e.id
 LIMIT :limit;
+
+-- name: first_leased
+-- Before when no lease is left; worded, as is `first_dispatched`, so that the first row found is the last one read.
+SELECT (
+    SELECT started_at FROM executions WHERE is_leased AND started_at >= :since ORDER BY started_at LIMIT 1
+) AS started_at;
 
 -- name: expired
 -- Which of the leases that were seen so still are, with what they were for.
@@ -189,8 +195,8 @@ overdue AS (
     JOIN named AS j ON j.id = e.job_id
     WHERE
         e.status = 'pending' AND e.dispatched_at IS NOT NULL
-        AND e.dispatched_at <= coalesce(:now::timestamptz, now()) - :grace::interval
-        AND e.dispatched_at + :grace::interval * (1 << least(e.redispatches, 6)) <= coalesce(:now::timestamptz, now())
+        AND e.dispatched_at <= :now::timestamptz - :grace::interval
+        AND e.dispatched_at + :grace::interval * (1 << least(e.redispatches, 6)) <= :now::timestamptz
         AND (e.dispatched_at, e.id) > (:after_at::timestamptz, :after_id::uuid)
         AND (:capabilities::text[] IS NULL OR array_position(:capabilities, j.capability) IS NOT NULL)
     ORDER BY e.dispatched_at, e.id
@@ -203,7 +209,7 @@ ahead AS (
     JOIN named AS j ON j.id = e.job_id
     WHERE
         e.status = 'pending' AND e.dispatched_at IS NOT NULL
-        AND e.dispatched_at > coalesce(:now::timestamptz, now())
+        AND e.dispatched_at > :now::timestamptz
         AND (e.dispatched_at, e.id) > (:after_at::timestamptz, :after_id::uuid)
         AND (:capabilities::text[] IS NULL OR array_position(:capabilities, j.capability) IS NOT NULL)
     ORDER BY e.dispatched_at, e.id
@@ -215,6 +221,16 @@ UNION ALL
 SELECT * FROM ahead
 ORDER BY dispatched_at, id
 LIMIT :limit;
+
+-- name: first_dispatched
+-- Before when nothing that waits to be claimed is left.
+SELECT (
+    SELECT dispatched_at
+    FROM executions
+    WHERE status = 'pending' AND dispatched_at IS NOT NULL AND dispatched_at >= :since
+    ORDER BY dispatched_at
+    LIMIT 1
+) AS dispatched_at;
 
 -- name: redispatch
 -- Moving dispatched_at is taking the right to repeat: of ten sweepers that saw the same value, one moves it.

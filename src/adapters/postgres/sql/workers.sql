@@ -1,18 +1,21 @@
 -- name: beat
 -- One that was taken for dead is back: what was its to run is fenced by leases and attempts, not by this. What it is
 -- asked to do is not its to say, but comes back with each beat.
-INSERT INTO workers (id, name, roles, capabilities, version, capacity, running, status, started_at, heartbeat_at)
+INSERT INTO workers (
+    id, name, roles, capabilities, version, capacity, running, status, started_at, heartbeat_at, anomalies
+)
 VALUES (
     :id, :name, :roles, :capabilities, :version, :capacity, :running, :status, :started_at,
-    coalesce(:now::timestamptz, now())
+    coalesce(:now::timestamptz, now()), :anomalies
 )
 ON CONFLICT (id) DO UPDATE
 SET
     name = excluded.name, roles = excluded.roles, capabilities = excluded.capabilities, version = excluded.version,
     capacity = excluded.capacity, running = excluded.running, status = excluded.status,
-    started_at = excluded.started_at, heartbeat_at = excluded.heartbeat_at
+    started_at = excluded.started_at, heartbeat_at = excluded.heartbeat_at, anomalies = excluded.anomalies
 RETURNING
-    id, name, roles, capabilities, version, capacity, running, status, started_at, heartbeat_at, drain_requested;
+    id, name, roles, capabilities, version, capacity, running, status, started_at, heartbeat_at, drain_requested,
+    anomalies;
 
 -- name: drain
 -- Only the wish: the worker says at its next beat how far it has come.
@@ -20,12 +23,14 @@ UPDATE workers
 SET drain_requested = :requested
 WHERE id = :id
 RETURNING
-    id, name, roles, capabilities, version, capacity, running, status, started_at, heartbeat_at, drain_requested;
+    id, name, roles, capabilities, version, capacity, running, status, started_at, heartbeat_at, drain_requested,
+    anomalies;
 
 -- name: workers
 -- Newest heartbeat first.
 SELECT
-    id, name, roles, capabilities, version, capacity, running, status, started_at, heartbeat_at, drain_requested
+    id, name, roles, capabilities, version, capacity, running, status, started_at, heartbeat_at, drain_requested,
+    anomalies
 FROM workers
 ORDER BY heartbeat_at DESC, id COLLATE "C";
 
@@ -56,7 +61,8 @@ WITH buried AS (
         FOR UPDATE OF w SKIP LOCKED
     ))
     RETURNING
-        id, name, roles, capabilities, version, capacity, running, status, started_at, heartbeat_at, drain_requested
+        id, name, roles, capabilities, version, capacity, running, status, started_at, heartbeat_at, drain_requested,
+        anomalies
 )
 
 SELECT * FROM buried ORDER BY heartbeat_at DESC, id COLLATE "C";

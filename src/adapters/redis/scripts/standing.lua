@@ -1,6 +1,7 @@
 -- Tells, of one moment, how far the group of each stream has come and what it still has.
 -- Keys are streams. ARGV: group, how many pending entries and how many undelivered ones are looked at, at most.
 -- Answers for each {newest id ever, newest id delivered, fields of what is carried, whether that is all there is}.
+-- If more is pending than is looked at, what was delivered after the last entry looked at counts as not delivered yet.
 local group, most_pending, longest_tail = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 local function table_of(flat)
@@ -23,9 +24,13 @@ local function standing(key)
   local stream, readers = table_of(redis.call('XINFO', 'STREAM', key)), group_of(key)
   local delivered, carried = readers['last-delivered-id'], {}
   if readers['pending'] > 0 then
-    for _, held in ipairs(redis.call('XPENDING', key, group, '-', '+', most_pending)) do
+    local looked_at = redis.call('XPENDING', key, group, '-', '+', most_pending)
+    for _, held in ipairs(looked_at) do
       local entry = redis.call('XRANGE', key, held[1], held[1])[1]
       if entry then carried[#carried + 1] = entry[2] end
+    end
+    if readers['pending'] > most_pending then
+      return {stream['last-generated-id'], looked_at[#looked_at][1], carried, 0}
     end
   end
   if stream['length'] - readers['pending'] > longest_tail then

@@ -38,6 +38,13 @@ SELECT id FROM executions WHERE job_id = :job_id AND idempotency_key = :idempote
 -- What a cancelled job still has to end.
 SELECT id FROM executions WHERE job_id = :job_id AND status IN ('pending', 'running') ORDER BY id;
 
+-- name: counted_executions
+-- No more of what is to be cancelled than is counted, since it may be a great deal.
+SELECT e.id, e.job_id, e.status, e.origin, e.scheduled_at, e.available_at, e.holds_slot
+FROM json_each(:ids) AS wanted
+CROSS JOIN executions AS e ON e.id = wanted.value
+ORDER BY wanted.key;
+
 -- name: cancel_executions
 -- A running one keeps slot and lease until its handler is really gone.
 UPDATE executions
