@@ -32,7 +32,7 @@ class Desk:
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     clock = ManualClock("2026-03-01T11:58:30Z")
-    options = {"database_url": database_url(tmp_path), "roles": "", "log_level": "error"}
+    options = {"database_url": database_url(tmp_path), "roles": "api", "log_level": "error"}
     async with assemble(load_settings(options, environment={}), clock) as assembly:
         parts = assembly.node.parts
         timer = Timer(
