@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,9 @@ T = TypeVar("T")
 
 BATCH: Final = 500
 PAGES: Final = 10
+ABREAST: Final = 3
+"""Batches that are recovered at the same time."""
+
 LAPSES: Final = 20_000
 """Expired leases that are looked at together, so that all are confirmed at once, though recovered in batches."""
 
@@ -116,8 +120,12 @@ class Sweeper:
 
     async def _recover(self) -> None:
         confirmed = self._confirmed(await self.ledger.lapsed(limit=LAPSES))
-        for first in range(0, len(confirmed), self.batch):
-            await self._recover_batch(confirmed[first : first + self.batch])
+        batches = [confirmed[first : first + self.batch] for first in range(0, len(confirmed), self.batch)]
+        for first in range(0, len(batches), ABREAST):
+            abreast = (self._recover_batch(batch) for batch in batches[first : first + ABREAST])
+            for outcome in await asyncio.gather(*abreast, return_exceptions=True):
+                if isinstance(outcome, BaseException):
+                    raise outcome
 
     def _confirmed(self, lapses: Sequence[Lapse]) -> list[Lapse]:
         """Keep the leases that have stood expired and unchanged for longer than their holder's heartbeat."""
