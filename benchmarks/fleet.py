@@ -129,6 +129,7 @@ async def _swept(scheduler: Scheduler, url: str, job_id: UUID) -> float:
     sweeper = Sweeper(
         ledger=scheduler.storage.ledger,
         workers=scheduler.storage.workers,
+        outbox=scheduler.storage.outbox,
         dispatcher=scheduler.dispatcher,
         clock=clock,
         telemetry=StructuredLog(level="error"),

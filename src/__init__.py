@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from .adapters.handlers.functions import handler
+from .adapters.handlers.functions import handler, on_event
 from .bootstrap import open_scheduler
 from .domain.errors import (
     Conflict,
+    EventHandlerNotFound,
+    EventNotFound,
     ExecutionNotFound,
     HandlerFailed,
     HandlerNotFound,
+    InvalidEvent,
+    InvalidEventHandler,
     InvalidInput,
     InvalidJob,
     InvalidSchedule,
@@ -19,7 +23,20 @@ from .domain.errors import (
     TocsinError,
     VersionConflict,
 )
+from .domain.event import (
+    Call,
+    CancelJobs,
+    CreateJob,
+    Event,
+    EventHandler,
+    EventHandlerDefinition,
+    HandlerMode,
+    NewEvent,
+    Publish,
+    RunJob,
+)
 from .domain.execution import ExecutionStatus, JobExecution, SkipReason
+from .domain.flow import Batch, Debounce, FlowControl, Rate
 from .domain.job import (
     Backoff,
     HandlerType,
@@ -31,23 +48,40 @@ from .domain.job import (
     ScheduledJob,
 )
 from .ports.handlers import HandlerContext
-from .ports.queries import ExecutionFilter, JobFilter
-from .ports.scheduler import IScheduler, OnConflict, Timing
+from .ports.queries import EventFilter, EventHandlerFilter, ExecutionFilter, JobFilter
+from .ports.scheduler import EventOutcome, IScheduler, OnConflict, Timing
 from .ports.stores import Page
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Backoff",
+    "Batch",
+    "Call",
+    "CancelJobs",
     "Conflict",
+    "CreateJob",
+    "Debounce",
+    "Event",
+    "EventFilter",
+    "EventHandler",
+    "EventHandlerDefinition",
+    "EventHandlerFilter",
+    "EventHandlerNotFound",
+    "EventNotFound",
+    "EventOutcome",
     "ExecutionFilter",
     "ExecutionNotFound",
     "ExecutionStatus",
+    "FlowControl",
     "HandlerContext",
     "HandlerFailed",
+    "HandlerMode",
     "HandlerNotFound",
     "HandlerType",
     "IScheduler",
+    "InvalidEvent",
+    "InvalidEventHandler",
     "InvalidInput",
     "InvalidJob",
     "InvalidSchedule",
@@ -59,10 +93,14 @@ __all__ = [
     "JobStatus",
     "JobType",
     "MisfirePolicy",
+    "NewEvent",
     "NotFound",
     "OnConflict",
     "OverlapPolicy",
     "Page",
+    "Publish",
+    "Rate",
+    "RunJob",
     "ScheduledJob",
     "SkipReason",
     "StoreUnavailable",
@@ -70,5 +108,6 @@ __all__ = [
     "TocsinError",
     "VersionConflict",
     "handler",
+    "on_event",
     "open_scheduler",
 ]

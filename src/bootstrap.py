@@ -6,20 +6,25 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import timedelta
 from functools import partial
 from importlib.metadata import version
 from typing import Any, cast
 
 from .adapters.calendar import CroniterCalendar
+from .adapters.cel import open_cel
 from .adapters.handlers.catalog import LocalHandlers
 from .adapters.handlers.command import CommandHandler
+from .adapters.handlers.functions import default_registry
 from .adapters.handlers.modules import load_modules
 from .adapters.handlers.targets import TargetPolicy
 from .adapters.memory import InProcessDispatcher
 from .adapters.system import SystemClock, Uuid7Sequence
-from .adapters.telemetry import StructuredLog
+from .adapters.telemetry import OpenTelemetry, open_telemetry, timed
+from .application.auditing import Auditor
+from .application.event_parts import EventParts, EventPorts
+from .application.events import EventWakers
 from .application.health import HealthCheck
 from .application.node import Node
 from .application.parts import Identity, Limits, Parts, Role
@@ -27,9 +32,11 @@ from .application.planning import Planning
 from .application.retention import Retention
 from .application.scheduler import Scheduler, Wakers
 from .domain.json import Json, storable
-from .engines import open_engines
-from .ports.bells import HEARTBEAT, REGISTRATION, TIMER, Bells
+from .engines import Engines, open_engines
+from .ports.bells import GATHERER, HEARTBEAT, REGISTRATION, RELAY, TIMER, Bells
 from .ports.clock import Clock
+from .ports.scheduler import OnConflict
+from .ports.telemetry import Metric, Telemetry
 from .settings import Settings, load_settings
 
 ALL_LOOPS = (Role.TIMER, Role.EXECUTOR, Role.SWEEPER)
@@ -42,7 +49,15 @@ class Assembly:
     node: Node
     scheduler: Scheduler
     health: HealthCheck
+    telemetry: OpenTelemetry
     kill_commands: Callable[[], None]
+
+    async def start(self) -> None:
+        """Start the node, and declare the event handlers that its functions were registered as."""
+        await self.node.start()
+        if self.node.executor is not None:
+            for definition in default_registry.subscriptions:
+                await self.scheduler.on_event(definition, on_conflict=OnConflict.REPLACE)
 
 
 @asynccontextmanager
@@ -68,7 +83,7 @@ async def open_scheduler(
     # Who only makes and reads jobs has no role, which a node may not be told.
     settings = load_settings(named, environment={}).model_copy(update={"roles": loops})
     async with assemble(settings, SystemClock()) as assembly:
-        await assembly.node.start()
+        await assembly.start()
         try:
             yield assembly.scheduler
         finally:
@@ -78,13 +93,15 @@ async def open_scheduler(
 @asynccontextmanager
 async def assemble(settings: Settings, clock: Clock) -> AsyncIterator[Assembly]:
     """Open everything that the settings name, in the order in which it must close again."""
-    telemetry = StructuredLog(form=settings.log_format, level=settings.log_level)
+    # A module of handlers may set up OpenTelemetry for the program, which is then used.
     load_modules(settings.handlers)
     async with AsyncExitStack() as stack:
         identity = _identity(settings)
-        engines = await stack.enter_async_context(
-            open_engines(settings, clock, telemetry, worker_id=identity.worker_id)
+        telemetry = await stack.enter_async_context(
+            open_telemetry(form=settings.log_format, level=settings.log_level, instance_id=identity.worker_id)
         )
+        opened = await stack.enter_async_context(open_engines(settings, clock, telemetry, worker_id=identity.worker_id))
+        engines = _measured(opened, telemetry, has_redis=settings.redis_url is not None)
         retention = Retention(
             ledger=engines.storage.ledger,
             telemetry=telemetry,
@@ -92,30 +109,62 @@ async def assemble(settings: Settings, clock: Clock) -> AsyncIterator[Assembly]:
             newest=settings.retention_newest,
         )
         health = HealthCheck(storage=engines.storage, clock=clock)
-        handlers = await stack.enter_async_context(_handlers(settings, health, retention))
+        handlers = await stack.enter_async_context(_handlers(settings, telemetry, health=health, retention=retention))
         runs = Role.EXECUTOR in settings.roles
+        planning = Planning(CroniterCalendar(), Uuid7Sequence(), telemetry)
+        pipe = engines.pipe or InProcessDispatcher(capabilities=handlers.capabilities if runs else frozenset)
+        ports = EventPorts(
+            storage=engines.storage,
+            expressions=await stack.enter_async_context(open_cel()),
+            planning=planning,
+            dispatcher=pipe,
+            clock=clock,
+            telemetry=telemetry,
+            wakers=_event_wakers(engines.bells),
+            keep=retention.keep,
+            intake=engines.streams.intake if engines.streams and settings.events_in else None,
+            export=engines.streams.export if engines.streams and settings.events_out else None,
+        )
         parts = Parts(
             storage=engines.storage,
-            dispatcher=engines.pipe or InProcessDispatcher(capabilities=handlers.capabilities if runs else frozenset),
+            dispatcher=pipe,
             handlers=handlers,
-            planning=Planning(CroniterCalendar(), Uuid7Sequence(), telemetry),
+            planning=planning,
+            auditor=Auditor(planning=planning, keep=retention.keep),
+            events=EventParts.of(ports),
             retention=retention,
             clock=clock,
             telemetry=telemetry,
         )
         node = Node(identity=identity, parts=parts, limits=_limits(settings, engines.wake_seconds))
-        for bell in (TIMER, HEARTBEAT, REGISTRATION):
+        for bell in (TIMER, HEARTBEAT, REGISTRATION, GATHERER, RELAY):
             engines.bells.listen(bell, partial(node.wake, bell))
         health.executor, health.watch, health.pulses = node.executor, node.watch, node.pulses
         yield Assembly(
             node=node,
             scheduler=_scheduler(node, health, engines.bells),
             health=health,
+            telemetry=telemetry,
             kill_commands=handlers.kill,
         )
 
 
-def _handlers(settings: Settings, health: HealthCheck, retention: Retention) -> LocalHandlers:
+def _measured(engines: Engines, telemetry: OpenTelemetry, *, has_redis: bool) -> Engines:
+    """Have every call of the stores measured, and of the pipe if that is one of its own; waiting is no call."""
+    if (connections := engines.connections) is not None:
+        telemetry.watch(Metric.POOL_SIZE, lambda: connections()[0])
+        telemetry.watch(Metric.POOL_IN_USE, lambda: connections()[1])
+    faces = {
+        face.name: timed(getattr(engines.storage, face.name), telemetry, Metric.STORE_TIME, name=face.name)
+        for face in fields(engines.storage)
+    }
+    pipe = engines.pipe
+    if pipe is not None and has_redis:
+        pipe = timed(pipe, telemetry, Metric.PIPE_TIME, but=("receive",))
+    return replace(engines, storage=replace(engines.storage, **faces), pipe=pipe)
+
+
+def _handlers(settings: Settings, telemetry: Telemetry, *, health: HealthCheck, retention: Retention) -> LocalHandlers:
     async def report() -> dict[str, Json]:
         return cast("dict[str, Json]", storable(asdict(await health())))
 
@@ -124,6 +173,7 @@ def _handlers(settings: Settings, health: HealthCheck, retention: Retention) -> 
         retention=retention.run,
         targets=TargetPolicy.allowing(settings.targets),
         commands=CommandHandler(os.environ) if settings.allow_commands else None,
+        telemetry=telemetry,
     )
 
 
@@ -145,15 +195,25 @@ def _limits(settings: Settings, wake_seconds: float) -> Limits:
     )
 
 
+def _event_wakers(bells: Bells) -> EventWakers:
+    return EventWakers(
+        timer=partial(bells.ring, TIMER),
+        heartbeat=partial(bells.ring, HEARTBEAT),
+        gatherer=partial(bells.ring, GATHERER),
+        relay=partial(bells.ring, RELAY),
+    )
+
+
 def _scheduler(node: Node, health: HealthCheck, bells: Bells) -> Scheduler:
     return Scheduler(
         storage=node.parts.storage,
         planning=node.parts.planning,
+        auditor=node.parts.auditor,
+        events=node.parts.events.events,
         dispatcher=node.parts.dispatcher,
         handlers=node.parts.handlers,
         health=health,
         telemetry=node.parts.telemetry,
-        keep=node.parts.retention.keep,
         wakers=Wakers(
             timer=partial(bells.ring, TIMER),
             heartbeat=partial(bells.ring, HEARTBEAT),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -18,7 +18,7 @@ from .adapters.postgres import (
     open_database,
     postgres_storage,
 )
-from .adapters.redis import open_redis_dispatcher
+from .adapters.redis import RedisEventStreams, open_redis_dispatcher, open_redis_event_streams
 from .adapters.sqlite import open_sqlite
 from .domain.errors import InvalidInput
 from .domain.outage import Outage
@@ -42,13 +42,16 @@ class Engines:
     """
     Everything of a node that other nodes may share; `wake_seconds` caps every wait of its loops.
 
-    Without a `pipe` each process dispatches to itself.
+    Without a `pipe` each process dispatches to itself. `connections`, if there is a pool of them, tells how many are
+    open and how many of these are at work; from any thread. `streams` carry events where there is Redis.
     """
 
     storage: Storage
     pipe: Dispatcher | None
     bells: Bells
     wake_seconds: float
+    connections: Callable[[], tuple[int, int]] | None = None
+    streams: RedisEventStreams | None = None
 
 
 async def database_reached(settings: Settings, telemetry: Telemetry) -> None:
@@ -103,14 +106,22 @@ async def open_engines(
 async def _on_postgres(settings: Settings, telemetry: Telemetry, stack: AsyncExitStack, worker_id: str) -> Engines:
     database = await stack.enter_async_context(open_database(access_of(settings)))
     bells = await stack.enter_async_context(PostgresBells(database, telemetry))
-    pipe: Dispatcher = PostgresDispatcher(database, bells)
-    if settings.redis_url is not None:
+    pipe: Dispatcher
+    streams = None
+    if settings.redis_url is None:
+        pipe = PostgresDispatcher(database, bells)
+    else:
         pipe = await _on_redis(settings.redis_url, telemetry, stack, worker_id)
+        streams = await stack.enter_async_context(
+            open_redis_event_streams(settings.redis_url, telemetry, consumer=worker_id)
+        )
     return Engines(
         storage=postgres_storage(database),
         pipe=pipe,
         bells=bells,
         wake_seconds=WAKE_SECONDS_WITHOUT_BELL if settings.database_pooler else WAKE_SECONDS,
+        connections=lambda: database.connections,
+        streams=streams,
     )
 
 

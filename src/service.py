@@ -123,7 +123,7 @@ async def _serve(settings: Settings, clock: Clock, stop: _Stop, telemetry: Telem
                     listening.hang_up()
 
             try:
-                await node.start()
+                await assembly.start()
                 if listening is not None:
                     telemetry.info("http.listening", url=listening.url)
                 await _though_cancelled(stop.asked.wait, cancelled)
@@ -187,7 +187,8 @@ def _face(settings: Settings, assembly: Assembly) -> HttpNode:
     return HttpNode(
         scheduler=assembly.scheduler,
         ready=ready,
-        telemetry=assembly.node.parts.telemetry,
+        telemetry=assembly.telemetry,
+        figures=assembly.telemetry.exposition,
         version=version("tocsin"),
         hosts=frozenset(host.lower() for host in settings.allowed_hosts),
     )

@@ -62,6 +62,10 @@ class Settings(BaseModel):
     redis_url: str | None = Field(
         default=None, description="redis://HOST to dispatch through Redis Streams; unset: through the database"
     )
+    events_in: bool = Field(default=True, description="with redis_url: take events from the stream tocsin:events")
+    events_out: bool = Field(
+        default=False, description="with redis_url: tell every fact of jobs and executions on the stream tocsin:facts"
+    )
     handlers: Names = Field(default=(), description="modules to import, which register handlers")
     roles: Annotated[tuple[Role, ...], BeforeValidator(_roles)] = Field(
         default=tuple(Role), description="what this process does"

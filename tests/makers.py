@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields as fields_of
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, cast
@@ -11,13 +12,18 @@ from tocsin.adapters.calendar import CroniterCalendar
 from tocsin.adapters.system import Uuid7Sequence
 from tocsin.domain.attempt import Attempt, Finish, Outcome, settle
 from tocsin.domain.definition import FIELD_NAMES
+from tocsin.domain.event import Event, EventHandler, EventHandlerDefinition, EventOrigin, Publish
 from tocsin.domain.execution import ExecutionStatus, JobExecution, SkipReason
+from tocsin.domain.fan_out import fan_out
 from tocsin.domain.firing import fire, new_execution, next_fire
-from tocsin.domain.job import JobDefinition, JobType, ScheduledJob
-from tocsin.domain.lifecycle import ManualRun, Moment, trigger
+from tocsin.domain.job import DEFAULT_TENANT, JobDefinition, JobType, ScheduledJob
+from tocsin.domain.lifecycle import Moment
 from tocsin.domain.occurrences import OccurrenceSource
 from tocsin.domain.plan import Decision, Plan
+from tocsin.domain.resolution import FannedOut, Resolved, Situation
+from tocsin.domain.runs import ManualRun, trigger
 from tocsin.domain.timing import source_of
+from tocsin.domain.trace import TraceContext, trace_of
 from tocsin.ports.stores import Worker
 
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -26,6 +32,7 @@ START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 new_id: Final = Uuid7Sequence()
 
 _calendar: Final = CroniterCalendar()
+_OF_HANDLER: Final = frozenset(field.name for field in fields_of(EventHandlerDefinition))
 
 
 def a_definition(**fields: object) -> JobDefinition:
@@ -71,14 +78,50 @@ def decided(step: Callable[..., Plan], *arguments: object) -> Decision:
     return decide
 
 
-def triggered(**request: object) -> Decision:
-    """A run by hand."""
+def triggered(trace: TraceContext | None = None, **request: object) -> Decision:
+    """A run by hand, under a span or none."""
 
     def decide(job: ScheduledJob, now: datetime) -> Plan:
-        moment = Moment(now=now, occurrences=occurrences_of, new_id=new_id, by="tester")
+        moment = Moment(now=now, occurrences=occurrences_of, new_id=new_id, by="tester", trace=trace)
         return trigger(job, moment, ManualRun(**cast("dict[str, Any]", request)))
 
     return decide
+
+
+def an_event(**fields: object) -> Event:
+    """An order that was created, as a caller sent it."""
+    event_id = new_id(START)
+    order = Event(
+        id=event_id,
+        tenant_id=DEFAULT_TENANT,
+        name="order.created",
+        data={"order": 7},
+        received_at=START,
+        time=START,
+        origin=EventOrigin.HTTP,
+        trace=trace_of(event_id),
+    )
+    return replace(order, **cast("dict[str, Any]", fields))
+
+
+def a_handler(**fields: object) -> EventHandler:
+    """An event handler that answers orders, fields of it or of its definition."""
+    of_definition = {name: fields.pop(name) for name in _OF_HANDLER if name in fields}
+    answering = EventHandlerDefinition(event="order.*", action=Publish(name="order.seen"))
+    handler = EventHandler(
+        id=new_id(START),
+        tenant_id=DEFAULT_TENANT,
+        definition=replace(answering, **cast("dict[str, Any]", of_definition)),
+        created_at=START,
+        updated_at=START,
+    )
+    return replace(handler, **cast("dict[str, Any]", fields))
+
+
+def fanned_out(batch: Sequence[Resolved], situation: Situation) -> FannedOut:
+    """The real decision about a batch of events."""
+    moment = Moment(now=situation.now, occurrences=occurrences_of, new_id=new_id, by="tester")
+    return fan_out(batch, situation, moment)
 
 
 def an_outcome(**fields: object) -> Outcome:

@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
+import tocsin
+from tests.end_to_end.waiting import until
 from tocsin.adapters.system import ManualClock
 from tocsin.bootstrap import assemble
 from tocsin.domain.errors import InvalidInput
+from tocsin.domain.execution import ExecutionStatus
 from tocsin.settings import load_settings
 
 
@@ -50,3 +55,28 @@ async def test_a_url_of_redis_that_is_of_no_use_is_refused_by_name(postgres_url:
             pass
 
     assert [error.field for error in refusal.value.errors] == ["redis_url"]
+
+
+async def test_a_function_can_be_registered_as_what_events_call(tmp_path: Path) -> None:
+    heard: list[object] = []
+
+    @tocsin.on_event("bootstrap.*", name="bootstrap.heard", filter="event.data > 1")
+    async def hear(payload: dict[str, dict[str, object]]) -> None:
+        heard.append(payload["event"]["data"])
+
+    url = f"sqlite:///{tmp_path}/tocsin.db"
+    for number in (1, 2, 3):
+        # A restart declares it again, which changes nothing.
+        async with tocsin.open_scheduler(url, run_loops=True) as scheduler:
+            outcome = await scheduler.trigger_event("bootstrap.started", number)
+            assert outcome.matched == (number > 1)
+
+            async def ended(ids: Sequence[UUID] = outcome.execution_ids) -> bool:
+                executions = [await scheduler.get_execution(id_) for id_ in ids]
+                return all(each.status is ExecutionStatus.SUCCESS for each in executions)
+
+            await until(ended)
+            [handler] = (await scheduler.list_event_handlers()).items
+
+    assert heard == [2, 3]
+    assert (handler.definition.key, handler.version) == ("function/bootstrap.heard", 1)

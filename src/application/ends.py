@@ -11,10 +11,11 @@ from ..domain.attempt import Finish
 from ..domain.execution import ExecutionStatus
 from ..ports.dispatcher import Dispatch, Dispatcher
 from ..ports.ledger import Finished, Ledger
-from ..ports.telemetry import Telemetry
+from ..ports.telemetry import Metric, Telemetry
 from .bell import Bell
+from .figures import measure_ends
 from .handing_on import hand_on
-from .hold import Hold
+from .held_attempt import HeldAttempt
 from .journal import Journal
 
 FINISH_BATCH: Final = 500
@@ -39,8 +40,8 @@ class Ends:
     bell: Bell
     written: Bell
     retrying: Bell
-    _finishes: list[tuple[Finish, Hold]] = field(default_factory=list, init=False)
-    _gone: list[Hold] = field(default_factory=list, init=False)
+    _finishes: list[tuple[Finish, HeldAttempt]] = field(default_factory=list, init=False)
+    _gone: list[HeldAttempt] = field(default_factory=list, init=False)
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     @property
@@ -49,19 +50,19 @@ class Ends:
         return len(self._finishes) + len(self._gone)
 
     @property
-    def holds(self) -> Iterator[Hold]:
+    def held(self) -> Iterator[HeldAttempt]:
         """The attempts that they belong to; one may come twice."""
-        yield from (hold for _, hold in self._finishes)
+        yield from (held for _, held in self._finishes)
         yield from self._gone
 
-    def add(self, finish: Finish, hold: Hold) -> None:
+    def add(self, finish: Finish, held: HeldAttempt) -> None:
         """Take an end to write."""
-        self._finishes.append((finish, hold))
+        self._finishes.append((finish, held))
         self.bell.ring()
 
-    def free(self, hold: Hold) -> None:
+    def free(self, held: HeldAttempt) -> None:
         """Take a slot to free: the handler of an attempt that ended before is really gone."""
-        self._gone.append(hold)
+        self._gone.append(held)
         self.bell.ring()
 
     async def flush(self) -> None:
@@ -77,12 +78,12 @@ class Ends:
             while ended > 0:
                 ended -= await self._write(self._finishes[: min(ended, FINISH_BATCH)])
             if gone:
-                dispatches = await self.ledger.release([hold.fence for hold in self._gone[:gone]])
+                dispatches = await self.ledger.release([held.hold for held in self._gone[:gone]])
                 del self._gone[:gone]
                 self.written.ring()
                 await self.hand_on(dispatches)
 
-    async def _write(self, batch: Sequence[tuple[Finish, Hold]]) -> int:
+    async def _write(self, batch: Sequence[tuple[Finish, HeldAttempt]]) -> int:
         written = await self.ledger.finish([finish for finish, _ in batch])
         del self._finishes[: len(batch)]
         self.written.ring()
@@ -91,16 +92,19 @@ class Ends:
         self._tell(written)
         self._tell_failures([finish for finish, _ in batch if finish.status in _FAILURES])
         rejected = frozenset(written.rejected)
-        for _, hold in batch:
+        measure_ends(self.telemetry, ((finish, held.attempt) for finish, held in batch if held.hold not in rejected))
+        for _, held in batch:
             # What was cancelled before its end was written still holds its slot, and nobody else knows it gone.
-            if hold.fence in rejected and hold.is_gone:
-                self.free(hold)
+            if held.hold in rejected and held.is_gone:
+                self.free(held)
         await self.hand_on(written.dispatches)
         return len(batch)
 
     def _tell(self, written: Finished) -> None:
         for execution_id, attempt in written.rejected:
             self.telemetry.warning("execution.lease_lost", execution_id=str(execution_id), attempt=attempt)
+        if written.rejected:
+            self.telemetry.add(Metric.LEASE_LOSSES, len(written.rejected), seen="at_end")
         for execution_id, attempt in written.set_aside:
             self.telemetry.error("execution.set_aside", execution_id=str(execution_id), attempt=attempt)
 

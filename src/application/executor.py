@@ -16,13 +16,16 @@ from ..domain.execution import ExecutionStatus
 from ..ports.clock import Clock
 from ..ports.dispatcher import Dispatcher
 from ..ports.handlers import HandlerContext, Handlers
-from ..ports.ledger import Ledger
-from ..ports.telemetry import Telemetry
+from ..ports.ledger import Hold, Ledger
+from ..ports.telemetry import Metric, Telemetry
 from .bell import Bell
 from .ends import Ends
-from .hold import Fate, Hold
+from .figures import measure_claims
+from .held_attempt import Disposition, HeldAttempt
 from .journal import Journal
-from .outcomes import call, failure, outcome_of, timeout
+from .outcomes import failure, outcome_of, timeout
+from .running import run
+from .spans import attempt_trace
 
 CAPACITY: Final = 200
 RECEIVE_WAIT: Final = 0.25
@@ -48,7 +51,7 @@ class Executor:
     worker_id: str
     capacity: int = CAPACITY
     receive_wait: float = RECEIVE_WAIT
-    holds: dict[tuple[UUID, int], Hold] = field(default_factory=dict)
+    holds: dict[Hold, HeldAttempt] = field(default_factory=dict)
     finished: Bell = field(default_factory=Bell)
     retrying: Bell = field(default_factory=Bell)
     journal: Journal = field(init=False)
@@ -75,15 +78,15 @@ class Executor:
         return len(self.holds)
 
     @property
-    def held(self) -> Collection[Hold]:
+    def held(self) -> Collection[HeldAttempt]:
         """The attempts that are running, or whose end the ledger does not know yet."""
-        return {hold.fence: hold for hold in (*self.ends.holds, *self.holds.values())}.values()
+        return {held.hold: held for held in (*self.ends.held, *self.holds.values())}.values()
 
     @property
-    def stuck(self) -> Sequence[Hold]:
+    def stuck(self) -> Sequence[HeldAttempt]:
         """Attempts that should have ended `STUCK_SECONDS` ago and whose handlers go on regardless."""
         before = self.clock.monotonic() - STUCK_SECONDS
-        return [hold for hold in self.holds.values() if hold.decided_at is not None and hold.decided_at <= before]
+        return [held for held in self.holds.values() if held.decided_at is not None and held.decided_at <= before]
 
     async def run_once(self) -> float | None:
         """Take in as much work as there is room for, and start it; waits a moment for the first piece."""
@@ -108,6 +111,7 @@ class Executor:
         # What is claimed runs even if the pipe fails now: no other node could take it before its lease is gone.
         for attempt in attempts:
             self._start(attempt, sent)
+        measure_claims(self.telemetry, attempts)
         await self.dispatcher.acknowledge(batch)
         return 0.0
 
@@ -115,31 +119,31 @@ class Executor:
         """Start what claims got that were committed though no answer came, rather than let its leases lapse."""
         if not self._unanswered:
             return
-        held = {hold.attempt.execution_id for hold in self.held}
+        known = {held.attempt.execution_id for held in self.held}
         for attempt in await self.ledger.claimed(list(self._unanswered), worker_id=self.worker_id):
-            if attempt.execution_id not in held:
+            if attempt.execution_id not in known:
                 self._start(attempt, self._unanswered[attempt.execution_id])
         self._unanswered.clear()
 
     def _start(self, attempt: Attempt, sent: float) -> None:
-        hold = Hold(attempt=attempt, started=self.clock.monotonic(), renewed_at=sent)
-        if self._is_fenced(hold):
+        held = HeldAttempt(attempt=attempt, started=self.clock.monotonic(), renewed_at=sent)
+        if self._is_fenced(held):
             return
         try:
             handler = self.handlers.resolve(attempt.handler_type, attempt.handler_name)
-            context = self._context(hold)
+            context = self._context(held)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with a handler is its execution's failure
-            hold.end(Fate.ENDED, self.clock.monotonic())
-            self._settle(hold, failure(error, 0))
+            held.end(Disposition.ENDED, self.clock.monotonic())
+            self._settle(held, failure(error, 0))
             return
-        self.holds[hold.fence] = hold
+        self.holds[held.hold] = held
         loop = asyncio.get_running_loop()
-        hold.task = loop.create_task(call(handler, context))
-        hold.deadline = loop.call_later(attempt.timeout_ms / 1000, self._time_out, hold)
-        hold.task.add_done_callback(lambda task: self._ended(hold, task))
+        held.task = loop.create_task(run(handler, context, held=held, telemetry=self.telemetry))
+        held.deadline = loop.call_later(attempt.timeout_ms / 1000, self._time_out, held)
+        held.task.add_done_callback(lambda task: self._ended(held, task))
 
-    def _context(self, hold: Hold) -> HandlerContext:
-        attempt = hold.attempt
+    def _context(self, held: HeldAttempt) -> HandlerContext:
+        attempt = held.attempt
         return HandlerContext(
             execution_id=attempt.execution_id,
             job_id=attempt.job_id,
@@ -152,55 +156,55 @@ class Executor:
             payload=attempt.payload,
             idempotency_key=attempt.idempotency_key or str(attempt.execution_id),
             logger=self.journal.logger_of(attempt),
-            cancellation=hold.cancellation,
+            cancellation=held.cancellation,
             report_progress=self.journal.reporter_of(attempt),
-            trace_id=attempt.trace_id,
-            span_id=attempt.span_id,
+            event_id=attempt.event_id,
+            trace=attempt_trace(attempt),
         )
 
-    def _time_out(self, hold: Hold) -> None:
-        if not hold.end(Fate.TIMED_OUT, self.clock.monotonic()):
+    def _time_out(self, held: HeldAttempt) -> None:
+        if not held.end(Disposition.TIMED_OUT, self.clock.monotonic()):
             return
-        finish = self._finish(hold, timeout(hold.attempt.timeout_ms, self._elapsed_ms(hold)))
+        finish = self._finish(held, timeout(held.attempt.timeout_ms, self._elapsed_ms(held)))
         if finish.status is ExecutionStatus.PENDING:
             # The next attempt would use the slot that this handler still fills.
-            hold.deferred = finish
+            held.deferred = finish
         else:
-            self.ends.add(finish, hold)
+            self.ends.add(finish, held)
 
-    def _write_deferred(self, hold: Hold) -> None:
-        if hold.deferred is not None:
-            self.ends.add(hold.deferred, hold)
-            hold.deferred = None
+    def _write_deferred(self, held: HeldAttempt) -> None:
+        if held.deferred is not None:
+            self.ends.add(held.deferred, held)
+            held.deferred = None
 
-    def _ended(self, hold: Hold, task: asyncio.Task[object]) -> None:
-        del self.holds[hold.fence]
+    def _ended(self, held: HeldAttempt, task: asyncio.Task[object]) -> None:
+        del self.holds[held.hold]
         self._room.ring()
-        ended_by_itself = hold.end(Fate.ENDED, self.clock.monotonic())
+        ended_by_itself = held.end(Disposition.ENDED, self.clock.monotonic())
         # Asking for the exception also keeps asyncio from reporting one that no longer matters.
         succeeded = not task.cancelled() and task.exception() is None
-        if ended_by_itself or (hold.fate is Fate.HANDED_BACK and succeeded):
-            self._settle(hold, outcome_of(task, self._elapsed_ms(hold)))
-        elif hold.fate is Fate.HANDED_BACK:
-            self._hand_back(hold)
-        elif hold.deferred is not None:
-            self._write_deferred(hold)
+        if ended_by_itself or (held.disposition is Disposition.HANDED_BACK and succeeded):
+            self._settle(held, outcome_of(task, self._elapsed_ms(held)))
+        elif held.disposition is Disposition.HANDED_BACK:
+            self._hand_back(held)
+        elif held.deferred is not None:
+            self._write_deferred(held)
         else:
-            self.ends.free(hold)
+            self.ends.free(held)
 
-    def _elapsed_ms(self, hold: Hold) -> int:
-        return int((self.clock.monotonic() - hold.started) * 1000)
+    def _elapsed_ms(self, held: HeldAttempt) -> int:
+        return int((self.clock.monotonic() - held.started) * 1000)
 
-    def _settle(self, hold: Hold, outcome: Outcome) -> None:
-        self.ends.add(self._finish(hold, outcome), hold)
+    def _settle(self, held: HeldAttempt, outcome: Outcome) -> None:
+        self.ends.add(self._finish(held, outcome), held)
 
-    def _finish(self, hold: Hold, outcome: Outcome) -> Finish:
-        return settle(hold.attempt, outcome, chance=random.random())  # noqa: S311 - spreads retries, guards nothing
+    def _finish(self, held: HeldAttempt, outcome: Outcome) -> Finish:
+        return settle(held.attempt, outcome, chance=random.random())  # noqa: S311 - spreads retries, guards nothing
 
-    def _hand_back(self, hold: Hold) -> None:
+    def _hand_back(self, held: HeldAttempt) -> None:
         # By the store's clock, which an attempt began by: this node's may be hours away from it.
-        now = hold.attempt.started_at + timedelta(milliseconds=self._elapsed_ms(hold))
-        self.ends.add(hand_back(hold.attempt, now), hold)
+        now = held.attempt.started_at + timedelta(milliseconds=self._elapsed_ms(held))
+        self.ends.add(hand_back(held.attempt, now), held)
 
     async def flush(self) -> None:
         """Write what has ended by now; what the failing store does not take is kept (`Ends.flush`)."""
@@ -208,42 +212,42 @@ class Executor:
 
     async def heartbeat(self) -> None:
         """Stop what was cancelled elsewhere, renew the leases that are due, give up those that are gone."""
+        self.telemetry.gauge(Metric.RUNNING, self.running)
         self.fence()
         self._wait_no_longer()
         # A lease that was given up must lapse, even while its handler ignores that: only then is it recovered.
-        kept = [hold for hold in self.held if hold.fate is not Fate.FENCED]
+        kept = [held for held in self.held if held.disposition is not Disposition.FENCED]
         if not kept:
             return
         now = self.clock.monotonic()
-        fences = [hold.fence for hold in kept]
-        if any(hold.renewal_due <= now for hold in kept):
-            lost = await self.ledger.renew({hold.fence: hold.lease for hold in kept}, worker_id=self.worker_id)
-            for hold in kept:
-                hold.renewed_at = now
+        if any(held.renewal_due <= now for held in kept):
+            lost = await self.ledger.renew({held.hold: held.lease for held in kept}, worker_id=self.worker_id)
+            for held in kept:
+                held.renewed_at = now
         else:
-            lost = await self.ledger.stopped(fences)
-        for execution_id, attempt in lost:
-            if hold_lost := self.holds.get((execution_id, attempt)):
-                hold_lost.end(Fate.STOPPED, self.clock.monotonic())
+            lost = await self.ledger.stopped([held.hold for held in kept])
+        for held in [self.holds[hold] for hold in lost if hold in self.holds]:
+            held.end(Disposition.STOPPED, self.clock.monotonic())
 
     def _wait_no_longer(self) -> None:
         """Let the next attempt begin beside a handler that has ignored its time-out for a whole lease."""
         now = self.clock.monotonic()
-        for hold in self.holds.values():
-            if hold.deferred_until is not None and hold.deferred_until <= now:
-                self._write_deferred(hold)
+        for held in self.holds.values():
+            if held.deferred_until is not None and held.deferred_until <= now:
+                self._write_deferred(held)
 
     def fence(self) -> None:
         """Stop attempts whose lease is gone by this node's own reckoning: a successor may be running."""
-        for hold in self.holds.values():
-            self._is_fenced(hold)
+        for held in self.holds.values():
+            self._is_fenced(held)
 
-    def _is_fenced(self, hold: Hold) -> bool:
+    def _is_fenced(self, held: HeldAttempt) -> bool:
         """Give an attempt up if its lease is gone; answers whether it was given up now."""
-        if hold.lease_until > self.clock.monotonic() or not hold.end(Fate.FENCED, self.clock.monotonic()):
+        if held.lease_until > self.clock.monotonic() or not held.end(Disposition.FENCED, self.clock.monotonic()):
             return False
-        execution_id, attempt = hold.fence
+        execution_id, attempt = held.hold
         self.telemetry.warning("execution.fenced", execution_id=str(execution_id), attempt=attempt)
+        self.telemetry.add(Metric.LEASE_LOSSES, seen="fenced")
         return True
 
     async def drain(self, *, limit: float, grace: float) -> None:
@@ -255,15 +259,19 @@ class Executor:
         earlier order to end is not waited for. A drain that was cancelled may be begun again.
         """
         await self._until_decided(limit)
-        for hold in self.holds.values():
-            hold.end(Fate.HANDED_BACK, self.clock.monotonic())
-        awaited = [hold for hold in self.holds.values() if hold.fate is Fate.HANDED_BACK or hold.deferred is not None]
-        if tasks := [hold.task for hold in awaited if hold.task is not None]:
+        for held in self.holds.values():
+            held.end(Disposition.HANDED_BACK, self.clock.monotonic())
+        awaited = [
+            held
+            for held in self.holds.values()
+            if held.disposition is Disposition.HANDED_BACK or held.deferred is not None
+        ]
+        if tasks := [held.task for held in awaited if held.task is not None]:
             await asyncio.wait(tasks, timeout=grace)
-        for hold in awaited:
-            if hold.fence in self.holds and hold.fate is Fate.HANDED_BACK:
-                self._hand_back(hold)
-            self._write_deferred(hold)
+        for held in awaited:
+            if held.hold in self.holds and held.disposition is Disposition.HANDED_BACK:
+                self._hand_back(held)
+            self._write_deferred(held)
         await self.flush()
         while self.ends.unwritten:
             await self.flush()
@@ -271,8 +279,8 @@ class Executor:
     async def _until_decided(self, seconds: float) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                for hold in list(self.holds.values()):
-                    await hold.decided.wait()
+                for held in list(self.holds.values()):
+                    await held.decided.wait()
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,9 +67,9 @@ class Journal:
             if len(self._lines) < self.queue_limit:
                 self._lines.append(line)
                 return
-            fence = line.execution_id, line.attempt
-            first, dropped = self._dropped.get(fence, (line, 0))
-            self._dropped[fence] = first, dropped + 1
+            hold = line.execution_id, line.attempt
+            first, dropped = self._dropped.get(hold, (line, 0))
+            self._dropped[hold] = first, dropped + 1
 
     def now(self) -> datetime:
         """Read the clock that stamps lines."""

@@ -9,10 +9,16 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from ..ports.stores import Worker
-from .auditing import Auditor
+from .event_retention import INTERVAL_SECONDS as EVENT_RETENTION_SECONDS
+from .event_retention import LEASE as EVENT_RETENTION_LEASE
 from .executor import Executor, Fence, Finisher, Heartbeat
+from .figures import INTERVAL_SECONDS as BACKLOG_SECONDS
+from .figures import LEASE as BACKLOG_LEASE
+from .figures import BacklogGauge
 from .loop import Agent, Loop, Pulse
 from .parts import Identity, Limits, Parts, Role
+from .relay import INTERVAL_SECONDS as RELAY_SECONDS
+from .relay import LEASE as RELAY_LEASE
 from .retention import INTERVAL_SECONDS, LEASE
 from .singleton import Singleton
 from .sweeper import Sweeper
@@ -63,12 +69,14 @@ class Node:
                 telemetry=parts.telemetry,
             )
             self._add("timer", timer, cap=wake)
+            self._add_event_loops(wake)
         if Role.EXECUTOR in roles:
             self._add_executor()
         if Role.SWEEPER in roles:
             sweeper = Sweeper(
                 ledger=parts.storage.ledger,
                 workers=parts.storage.workers,
+                outbox=parts.storage.outbox,
                 dispatcher=parts.dispatcher,
                 clock=parts.clock,
                 telemetry=parts.telemetry,
@@ -82,12 +90,31 @@ class Node:
             self.watch = LedgerWatch(
                 ledger=parts.storage.ledger,
                 jobs=parts.storage.jobs,
-                auditor=Auditor(planning=parts.planning, keep=parts.retention.keep),
+                outbox=parts.storage.outbox,
+                auditor=parts.auditor,
                 telemetry=parts.telemetry,
             )
+            self._add_singleton(
+                "event retention", parts.events.retention, cap=EVENT_RETENTION_SECONDS, lease=EVENT_RETENTION_LEASE
+            )
             self._add_singleton("ledger", self.watch, cap=WATCH_SECONDS, lease=WATCH_LEASE, lost=self.watch.forget)
+            backlog = BacklogGauge(
+                jobs=parts.storage.jobs, executions=parts.storage.executions, telemetry=parts.telemetry
+            )
+            self._add_singleton("backlog", backlog, cap=BACKLOG_SECONDS, lease=BACKLOG_LEASE, lost=backlog.forget)
         if roles - {Role.API}:
             self._add("registration", Registration(self), cap=BEAT_SECONDS)
+
+    def _add_event_loops(self, wake: float) -> None:
+        parts = self.parts.events
+        self._add("gatherer", parts.gatherer, cap=wake)
+        self._add_singleton("relay", parts.relay, cap=RELAY_SECONDS, lease=RELAY_LEASE, lost=parts.relay.forget)
+        if parts.exporter is not None:
+            self._add_singleton(
+                "export", parts.exporter, cap=RELAY_SECONDS, lease=RELAY_LEASE, lost=parts.exporter.forget
+            )
+        if parts.arrivals is not None:
+            self._add("arrivals", parts.arrivals, cap=0.0)
 
     def _repeats(self) -> Collection[str] | None:
         """Tell what may be dispatched again from here: over a pipe of this node's own only what it can run."""

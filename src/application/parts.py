@@ -13,6 +13,8 @@ from ..ports.dispatcher import Dispatcher
 from ..ports.handlers import Handlers
 from ..ports.storage import Storage
 from ..ports.telemetry import Telemetry
+from .auditing import Auditor
+from .event_parts import EventParts
 from .executor import CAPACITY
 from .planning import Planning
 from .retention import Retention
@@ -52,6 +54,8 @@ class Parts:
     dispatcher: Dispatcher
     handlers: Handlers
     planning: Planning
+    auditor: Auditor
+    events: EventParts
     retention: Retention
     clock: Clock
     telemetry: Telemetry

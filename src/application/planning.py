@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from datetime import datetime
 from typing import Final
+from uuid import UUID
 
 from ..domain.firing import fire
 from ..domain.job import ScheduledJob
@@ -13,6 +14,7 @@ from ..domain.lifecycle import Moment, unplannable
 from ..domain.occurrences import OccurrenceSource
 from ..domain.plan import NewId, Plan
 from ..domain.timing import source_of
+from ..domain.trace import TraceContext
 from ..ports.calendar import Calendar
 from ..ports.telemetry import Telemetry
 
@@ -45,9 +47,13 @@ class Planning:
             source = self._sources[key] = source_of(job, self._calendar.wall_times)
         return source
 
-    def moment(self, now: datetime, by: str | None) -> Moment:
-        """Gather what a decision at `now` needs."""
-        return Moment(now=now, occurrences=self.occurrences, new_id=self._new_id, by=by)
+    def new_id(self, now: datetime) -> UUID:
+        """Make an id that orders by time."""
+        return self._new_id(now)
+
+    def moment(self, now: datetime, by: str | None, *, trace: TraceContext | None = None) -> Moment:
+        """Gather what a decision at `now` needs, and under which span it is made."""
+        return Moment(now=now, occurrences=self.occurrences, new_id=self._new_id, by=by, trace=trace)
 
     def fire(self, job: ScheduledJob, now: datetime) -> Plan:
         """Plan what is due; a job that cannot be planned fails by itself and hinders nobody."""

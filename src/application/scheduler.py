@@ -3,38 +3,59 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final, Unpack
 from uuid import UUID
 
-from ..domain import lifecycle
+from ..domain import lifecycle, runs
 from ..domain.definition import TENANT_BOUNDS, amended, check_text, kept_document, validate
-from ..domain.errors import Conflict, ExecutionNotFound, HandlerNotFound, InvalidJob, InvalidTransition, JobNotFound
+from ..domain.errors import Conflict, ExecutionNotFound, InvalidEvent, InvalidJob, InvalidTransition, JobNotFound
+from ..domain.event import Event, EventHandler, EventHandlerDefinition, NewEvent
 from ..domain.execution import ExecutionStatus, JobExecution
-from ..domain.job import DEFAULT_TENANT, HandlerType, JobDefinition, JobStatus, JobType, ScheduledJob
+from ..domain.job import DEFAULT_TENANT, JobDefinition, JobStatus, JobType, ScheduledJob
 from ..domain.json import Json
 from ..domain.ledger import LedgerReport
-from ..domain.lifecycle import ManualRun, Moment
+from ..domain.lifecycle import Moment
 from ..domain.plan import JobChange, Plan
+from ..domain.runs import ManualRun
 from ..domain.timing import read_schedule, type_of
 from ..ports.dispatcher import Dispatcher
 from ..ports.handlers import Handlers
 from ..ports.ledger import LogLine
-from ..ports.queries import LIMIT_BOUNDS, ExecutionFilter, JobFilter
+from ..ports.queries import LIMIT_BOUNDS, EventFilter, EventHandlerFilter, ExecutionFilter, JobFilter
 from ..ports.reports import Health, JobStatistics, Metrics, Period, Preview
-from ..ports.scheduler import IDEMPOTENCY_KEY_BOUNDS, LOG_BOUNDS, JobChanges, JobOptions, OnConflict, Timing
+from ..ports.scheduler import (
+    EVENTS_BOUNDS,
+    IDEMPOTENCY_KEY_BOUNDS,
+    LOG_BOUNDS,
+    EventHandlerChanges,
+    EventOptions,
+    EventOutcome,
+    EventReport,
+    FeedItem,
+    JobChanges,
+    JobOptions,
+    OnConflict,
+    Replay,
+    Timing,
+)
 from ..ports.storage import Storage
 from ..ports.stores import Changed, Page, Worker
 from ..ports.telemetry import Telemetry
 from .auditing import Auditor
+from .event_handlers import EventHandlers
+from .events import Events
+from .following import Follower
 from .handing_on import hand_on
+from .known_handlers import KnownHandlers
 from .planning import Planning
+from .plans import NotedPlans
 from .previewing import Previews
+from .replaying import Replayer, checked_window
 from .reporting import Reports
-from .retention import KEEP
 
 Change = Callable[[ScheduledJob, Moment], Plan]
 
@@ -59,16 +80,17 @@ class Scheduler:
     """
     Implements `IScheduler`: validates, decides in pure code, commits, then dispatches and wakes.
 
-    `for_tenant` gives the same scheduler as another tenant. `keep` is how long retention leaves every execution.
+    `for_tenant` gives the same scheduler as another tenant.
     """
 
     storage: Storage
     planning: Planning
+    auditor: Auditor
+    events: Events
     dispatcher: Dispatcher
     handlers: Handlers
     health: Callable[[], Awaitable[Health]]
     telemetry: Telemetry
-    keep: timedelta = KEEP
     wakers: Wakers = Wakers()
     tenant_id: str = DEFAULT_TENANT
     actor: str | None = None
@@ -107,7 +129,8 @@ class Scheduler:
                 return await self._change(existing.id, lambda job, moment: lifecycle.redefine(job, definition, moment))
 
     async def _add(self, definition: JobDefinition, *, enabled: bool) -> ScheduledJob:
-        moment = self.planning.moment(await self.storage.jobs.now(), self.actor)
+        trace = self.telemetry.current()
+        moment = self.planning.moment(await self.storage.jobs.now(), self.actor, trace=trace)
         job = lifecycle.create(definition, moment, tenant_id=self.tenant_id, paused=not enabled)
         added = await self.storage.jobs.add(job)
         self.wakers.timer()
@@ -206,7 +229,7 @@ class Scheduler:
             self.handlers.check(definition.handler_type, definition.handler_name, payload)
         run = ManualRun(payload=payload, idempotency_key=idempotency_key)
         return await self._run(
-            job_id, lambda job, moment: lifecycle.trigger(job, moment, run), idempotency_key=idempotency_key
+            job_id, lambda job, moment: runs.trigger(job, moment, run), idempotency_key=idempotency_key
         )
 
     async def retry_job(self, job_id: UUID) -> JobExecution:
@@ -223,7 +246,7 @@ class Scheduler:
         return await self._retry(await self.get_execution(execution_id))
 
     async def _retry(self, failed: JobExecution) -> JobExecution:
-        return await self._run(failed.job_id, lambda job, moment: lifecycle.retry(job, failed, moment))
+        return await self._run(failed.job_id, lambda job, moment: runs.retry(job, failed, moment))
 
     async def preview(self, subject: Timing | UUID, *, after: datetime | None = None, count: int = 10) -> Preview:
         """Show the next fires (`IScheduler.preview`)."""
@@ -252,8 +275,7 @@ class Scheduler:
         self, job_id: UUID, *, since: datetime | None = None, until: datetime | None = None
     ) -> LedgerReport:
         """Account for every nominal time of a job in a window (`IScheduler.verify_ledger`)."""
-        auditor = Auditor(planning=self.planning, keep=self.keep)
-        return await auditor.verify(self.storage.jobs, self.tenant_id, job_id, since=since, until=until)
+        return await self.auditor.verify(self.storage.jobs, self.tenant_id, job_id, since=since, until=until)
 
     async def list_executions(self, query: ExecutionFilter | None = None) -> Page[JobExecution]:
         """Read executions of all jobs."""
@@ -277,6 +299,85 @@ class Scheduler:
         changed = await self.storage.executions.cancel(self.tenant_id, execution_id)
         await self._tell(changed)
         return await self.get_execution(execution_id)
+
+    def follow_execution_logs(self, execution_id: UUID, *, after: int = 0) -> AsyncIterator[LogLine]:
+        """Read what the handler logs as it comes (`IScheduler.follow_execution_logs`)."""
+        return self._follower.log_lines(self.tenant_id, execution_id, after=after)
+
+    async def trigger_event(self, name: str, data: Json = None, **options: Unpack[EventOptions]) -> EventOutcome:
+        """Publish an event (`IScheduler.trigger_event`)."""
+        [outcome] = await self.events.trigger(self.tenant_id, [NewEvent(name=name, data=data, **options)])
+        return outcome
+
+    async def trigger_events(self, events: Sequence[NewEvent]) -> Sequence[EventOutcome]:
+        """Publish several events (`IScheduler.trigger_events`)."""
+        fewest, most = EVENTS_BOUNDS
+        if not fewest <= len(events) <= most:
+            raise InvalidEvent.of("events", f"must be {fewest} to {most}")
+        return await self.events.trigger(self.tenant_id, events)
+
+    async def on_event(
+        self, definition: EventHandlerDefinition, *, on_conflict: OnConflict = OnConflict.ERROR
+    ) -> EventHandler:
+        """Add an event handler (`IScheduler.on_event`)."""
+        return await self._event_handlers.add(definition, on_conflict)
+
+    async def get_event_handler(self, handler_id: UUID) -> EventHandler:
+        """Read one event handler."""
+        return await self.storage.event_handlers.get(self.tenant_id, handler_id)
+
+    async def list_event_handlers(self, query: EventHandlerFilter | None = None) -> Page[EventHandler]:
+        """Read the event handlers that match."""
+        return await self.storage.event_handlers.list(self.tenant_id, query or EventHandlerFilter())
+
+    async def update_event_handler(
+        self, handler_id: UUID, *, expected_version: int | None = None, **changes: Unpack[EventHandlerChanges]
+    ) -> EventHandler:
+        """Change the named fields of an event handler (`IScheduler.update_event_handler`)."""
+        return await self._event_handlers.update(handler_id, changes, expected_version=expected_version)
+
+    async def remove_event_handler(self, handler_id: UUID) -> None:
+        """Remove an event handler (`IScheduler.remove_event_handler`)."""
+        await self._event_handlers.remove(handler_id)
+
+    async def replay_events(
+        self, handler_id: UUID, *, since: datetime, until: datetime | None = None, dry_run: bool = True
+    ) -> Replay:
+        """Show past events to an event handler (`IScheduler.replay_events`)."""
+        handler = await self.get_event_handler(handler_id)
+        since, until = checked_window(since=since, until=until or await self.storage.jobs.now())
+        replayer = Replayer(store=self.storage.events, resolver=self.events.resolver, events=self.events)
+        return await replayer.replay(handler, since=since, until=until, dry_run=dry_run)
+
+    async def list_events(self, query: EventFilter | None = None) -> Page[Event]:
+        """Read events, newest first."""
+        return await self.storage.events.list(self.tenant_id, query or EventFilter())
+
+    async def get_event(self, event_id: UUID) -> EventReport:
+        """Read an event with what came of it (`IScheduler.get_event`)."""
+        event = await self.storage.events.get(self.tenant_id, event_id)
+        query = ExecutionFilter(event_id=event_id, limit=LIMIT_BOUNDS[1])
+        executions = await self.storage.executions.list(self.tenant_id, query)
+        return EventReport(event=event, executions=executions.items)
+
+    def watch(self, *, after: str | None = None) -> AsyncIterator[FeedItem]:
+        """Tell what happens to this tenant's jobs and executions (`IScheduler.watch`)."""
+        return self._follower.facts(self.tenant_id, after=after)
+
+    @property
+    def _follower(self) -> Follower:
+        return Follower(outbox=self.storage.outbox, executions=self.storage.executions, clock=self.events.clock)
+
+    @property
+    def _event_handlers(self) -> EventHandlers:
+        return EventHandlers(
+            storage=self.storage,
+            planning=self.planning,
+            expressions=self.events.resolver.expressions,
+            known=KnownHandlers(handlers=self.handlers, storage=self.storage),
+            tenant_id=self.tenant_id,
+            actor=self.actor,
+        )
 
     async def list_workers(self) -> Sequence[Worker]:
         """Read the nodes."""
@@ -312,45 +413,35 @@ class Scheduler:
         return await self.health()
 
     async def _change(self, job_id: UUID, change: Change, *, expected_version: int | None = None) -> ScheduledJob:
-        changed = await self.storage.jobs.change(
-            self.tenant_id, job_id, self._decided(change), expected_version=expected_version
-        )
-        await self._tell(changed)
+        plans = self._decided(change)
+        changed = await self.storage.jobs.change(self.tenant_id, job_id, plans, expected_version=expected_version)
+        await self._tell(changed, plans)
         return changed.job
 
     async def _run(self, job_id: UUID, change: Change, *, idempotency_key: str | None = None) -> JobExecution:
-        changed = await self.storage.jobs.change(
-            self.tenant_id, job_id, self._decided(change), idempotency_key=idempotency_key
-        )
-        await self._tell(changed)
+        plans = self._decided(change)
+        changed = await self.storage.jobs.change(self.tenant_id, job_id, plans, idempotency_key=idempotency_key)
+        await self._tell(changed, plans)
         if changed.execution is None:
             raise ExecutionNotFound(f"made for job {job_id}")
         return changed.execution
 
-    def _decided(self, change: Change) -> Callable[[ScheduledJob, datetime], Plan]:
-        return lambda job, now: change(job, self.planning.moment(now, self.actor))
+    def _decided(self, change: Change) -> NotedPlans:
+        # The store may decide in a thread of its own, which knows of no span.
+        trace = self.telemetry.current()
+        return NotedPlans(lambda job, now: change(job, self.planning.moment(now, self.actor, trace=trace)))
 
-    async def _tell(self, changed: Changed) -> None:
+    async def _tell(self, changed: Changed, plans: NotedPlans | None = None) -> None:
+        if plans is not None:
+            plans.tell(self.telemetry)
         await hand_on(changed.dispatches, to=self.dispatcher, telemetry=self.telemetry)
         if changed.stopped:
             self.wakers.heartbeat()
         self.wakers.timer()
 
     async def _check_handler(self, definition: JobDefinition, *, allow_unknown: bool) -> None:
-        self.handlers.check(definition.handler_type, definition.handler_name, definition.payload)
-        if definition.handler_type is not HandlerType.FUNCTION or allow_unknown:
-            return
-        known = self.handlers.capabilities()
-        if definition.capability in known:
-            return
-        now = await self.storage.jobs.now()
-        for worker in await self.storage.workers.list():
-            if worker.is_live(now):
-                known |= set(worker.capabilities)
-        if definition.capability not in known:
-            prefix = f"{HandlerType.FUNCTION.value}/"
-            names = [name.removeprefix(prefix) for name in known if name.startswith(prefix)]
-            raise HandlerNotFound(definition.handler_name, names)
+        known = KnownHandlers(handlers=self.handlers, storage=self.storage)
+        await known.check(definition, allow_unknown=allow_unknown)
 
 
 def _instant(at: datetime) -> str:

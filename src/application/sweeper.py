@@ -11,13 +11,17 @@ from typing import Final, Generic, TypeVar
 
 from ..domain.attempt import lose
 from ..domain.execution import ExecutionStatus
+from ..domain.facts import NODE_LOST, fact_of_node
+from ..domain.job import DEFAULT_TENANT
+from ..domain.json import Json
 from ..ports.clock import Clock
 from ..ports.dispatcher import Dispatch, Dispatcher
+from ..ports.events import Outbox
 from ..ports.ledger import Hold, Lapse, Lease, Ledger, Sighting
 from ..ports.stores import WORKER_SILENCE, WorkerStore
-from ..ports.telemetry import Telemetry
+from ..ports.telemetry import Metric, Telemetry
 from .handing_on import hand_on
-from .hold import HEARTBEAT_SECONDS, HEARTBEATS_PER_LEASE
+from .held_attempt import HEARTBEAT_SECONDS, HEARTBEATS_PER_LEASE
 
 T = TypeVar("T")
 
@@ -59,6 +63,7 @@ class Sweeper:
 
     ledger: Ledger
     workers: WorkerStore
+    outbox: Outbox
     dispatcher: Dispatcher
     clock: Clock
     telemetry: Telemetry
@@ -144,6 +149,7 @@ class Sweeper:
         )
         freed = await self.ledger.release([_hold(lease) for lease in unreleased])
         self.telemetry.warning("lease.expired", executions=len(running), slots=len(unreleased))
+        self.telemetry.add(Metric.LEASE_LOSSES, len(running), seen="expired")
         await self._hand_on([*finished.dispatches, *freed])
 
     async def _hand_on(self, dispatches: Sequence[Dispatch]) -> None:
@@ -155,7 +161,12 @@ class Sweeper:
         patience = {(worker.id, worker.heartbeat_at): HEARTBEAT_SECONDS + RENEWAL_MARGIN for worker in silent}
         seen = self._silent.confirmed(patience, self.clock.monotonic())
         for worker in await self.workers.bury(seen=seen, silent_for=WORKER_SILENCE):
-            self.telemetry.warning("worker.dead", worker_id=worker.id, heartbeat_at=worker.heartbeat_at.isoformat())
+            heartbeat_at = worker.heartbeat_at.isoformat()
+            self.telemetry.warning("worker.dead", worker_id=worker.id, heartbeat_at=heartbeat_at)
+            lost: dict[str, Json] = {"worker_id": worker.id, "name": worker.name, "heartbeat_at": heartbeat_at}
+            subject = f"worker/{worker.id}"
+            fact = fact_of_node(NODE_LOST, lost, DEFAULT_TENANT, subject=subject, now=self.clock.now())
+            await self.outbox.append([fact])
 
 
 async def _outcome_of(step: Callable[[], Awaitable[float | None]]) -> float | Exception | None:

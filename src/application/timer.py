@@ -10,6 +10,7 @@ from ..ports.ledger import Ledger
 from ..ports.telemetry import Telemetry
 from .handing_on import hand_on
 from .planning import Planning
+from .plans import NotedPlans
 
 BATCH: Final = 500
 
@@ -26,7 +27,9 @@ class Timer:
 
     async def run_once(self) -> float | None:
         """Fire one batch of due jobs and hand it on; answer in how many seconds the next job is due."""
-        fired = await self.ledger.fire(self.planning.fire, limit=self.batch)
+        plans = NotedPlans(self.planning.fire)
+        fired = await self.ledger.fire(plans, limit=self.batch)
+        plans.tell(self.telemetry)
         await hand_on(fired.dispatches, to=self.dispatcher, telemetry=self.telemetry)
         if fired.jobs:
             self.telemetry.debug("timer.fired", jobs=fired.jobs, executions=fired.executions, skips=fired.skips)

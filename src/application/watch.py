@@ -10,10 +10,14 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from ..domain.event import Event
+from ..domain.facts import LEDGER_ANOMALY, fact_of_node
+from ..domain.json import Json
 from ..domain.ledger import Finding, JobLedger, Window
+from ..ports.events import Outbox
 from ..ports.ledger import Ledger
 from ..ports.stores import JobStore
-from ..ports.telemetry import Telemetry
+from ..ports.telemetry import Metric, Telemetry
 from .auditing import Auditor
 
 INTERVAL_SECONDS: Final = 60.0
@@ -56,6 +60,7 @@ class LedgerWatch:
 
     ledger: Ledger
     jobs: JobStore
+    outbox: Outbox
     auditor: Auditor
     telemetry: Telemetry
     page: int = PAGE
@@ -64,6 +69,7 @@ class LedgerWatch:
     _since: datetime | None = field(default=None, init=False)
     _after: UUID | None = field(default=None, init=False)
     _size: int = field(init=False)
+    _facts: list[Event] = field(default_factory=list, init=False)
     _suspected: Mapping[UUID, Sequence[Finding]] = field(default_factory=dict, init=False)
     _suspects: defaultdict[UUID, list[Finding]] = field(default_factory=lambda: defaultdict(list), init=False)
 
@@ -84,6 +90,9 @@ class LedgerWatch:
             self._look(each, window, page.now)
             # A long ledger takes a while, and heartbeats must not wait for all of a page.
             await asyncio.sleep(0)
+        if self._facts:
+            await self.outbox.append(self._facts)
+            self._facts.clear()
         return self._gone_on(page.next_after)
 
     def forget(self) -> None:
@@ -136,16 +145,18 @@ class LedgerWatch:
 
     def _report(self, anomaly: Anomaly) -> None:
         finding = anomaly.finding
+        self.telemetry.add(Metric.LEDGER_ANOMALIES, kind=finding.kind.value)
         self.anomalies = [*self.anomalies, anomaly][-MOST_ANOMALIES:]
-        self.telemetry.error(
-            "ledger.anomaly",
-            job_id=str(anomaly.job_id),
-            tenant_id=anomaly.tenant_id,
-            kind=finding.kind.value,
-            nominal=finding.first.isoformat(),
-            nominal_times=finding.count,
-            finding=finding.message,
-        )
+        told: dict[str, Json] = {
+            "job_id": str(anomaly.job_id),
+            "kind": finding.kind.value,
+            "nominal": finding.first.isoformat(),
+            "nominal_times": finding.count,
+            "finding": finding.message,
+        }
+        self.telemetry.error("ledger.anomaly", tenant_id=anomaly.tenant_id, **told)
+        subject = f"job/{anomaly.job_id}"
+        self._facts.append(fact_of_node(LEDGER_ANOMALY, told, anomaly.tenant_id, subject=subject, now=anomaly.seen_at))
 
 
 def _worded(error: Exception) -> str:

@@ -9,9 +9,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from .errors import LeaseLost
-from .execution import ExecutionStatus, PastAttempt
+from .execution import ExecutionStatus, Origin, PastAttempt
 from .job import Backoff, HandlerType, JobDefinition
 from .json import Json, document_of, document_text
+from .trace import TraceContext
 
 RETRY_CAP: Final = timedelta(hours=1)
 
@@ -21,7 +22,9 @@ class Attempt:
     """
     A claimed execution with all that running and settling it needs.
 
-    (`execution_id`, `attempt`) is the fence of every later write; `started_at` is the store's clock.
+    (`execution_id`, `attempt`) is the fence of every later write; `started_at` is the store's clock. `trace` is the
+    span that stands for the execution; None for what was made before there were traces. `available_at` is since when
+    it could be claimed.
     """
 
     execution_id: UUID
@@ -43,9 +46,11 @@ class Attempt:
     started_at: datetime
     idempotency_key: str | None = None
     correlation_id: str | None = None
-    trace_id: str | None = None
-    span_id: str | None = None
-    parent_span_id: str | None = None
+    event_id: UUID | None = None
+    trace: TraceContext | None = None
+    origin: Origin | None = None
+    created_at: datetime | None = None
+    available_at: datetime | None = None
 
     @classmethod
     def of(cls, definition: JobDefinition, execution: Mapping[str, Any]) -> Attempt:
@@ -75,10 +80,23 @@ class Attempt:
             started_at=execution["started_at"] or execution["created_at"],
             idempotency_key=execution["idempotency_key"],
             correlation_id=execution["correlation_id"],
-            trace_id=execution["trace_id"],
-            span_id=execution["span_id"],
-            parent_span_id=execution["parent_span_id"],
+            event_id=execution["event_id"],
+            trace=_trace(execution),
+            origin=Origin(execution["origin"]),
+            created_at=execution["created_at"],
+            available_at=execution["available_at"],
         )
+
+
+def _trace(execution: Mapping[str, Any]) -> TraceContext | None:
+    if execution["trace_id"] is None or execution["span_id"] is None:
+        return None
+    return TraceContext(
+        trace_id=execution["trace_id"],
+        span_id=execution["span_id"],
+        flags=execution["trace_flags"],
+        tracestate=execution["tracestate"],
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,15 +79,15 @@ def validate(definition: JobDefinition) -> JobDefinition:
     return from_document({**document(definition), **kept})
 
 
-def kept_document(name: str, value: Json) -> Json:
+def kept_document(name: str, value: Json, *, limit: int = PAYLOAD_LIMIT) -> Json:
     """
     Make the value of a field storable.
 
     Raises:
-        InvalidJob: it has no JSON form, or takes more than `PAYLOAD_LIMIT` bytes.
+        InvalidJob: it has no JSON form, or takes more than `limit` bytes.
     """
     try:
-        return storable(value, limit=PAYLOAD_LIMIT)
+        return storable(value, limit=limit)
     except NotStorable as error:
         raise InvalidJob.of(name, str(error)) from None
 

@@ -54,6 +54,18 @@ class InvalidSchedule(InvalidInput):
     code = "INVALID_SCHEDULE"
 
 
+class InvalidEvent(InvalidInput):
+    """An event breaks a bound: its name, its data, or what came with it."""
+
+    code = "INVALID_EVENT"
+
+
+class InvalidEventHandler(InvalidInput):
+    """An event handler breaks a bound: its pattern, its filter, its action or its limits."""
+
+    code = "INVALID_EVENT_HANDLER"
+
+
 class HandlerNotFound(InvalidInput):
     """No live node has this handler; `known` lists the ones that exist, sorted."""
 
@@ -93,6 +105,28 @@ class ExecutionNotFound(NotFound):
         self.execution_id = execution_id
 
 
+class EventNotFound(NotFound):
+    """No such event for this tenant, or retention removed it."""
+
+    code = "EVENT_NOT_FOUND"
+
+    def __init__(self, event_id: object) -> None:
+        """Keep the id that was asked for."""
+        super().__init__(f"no event {event_id}")
+        self.event_id = event_id
+
+
+class EventHandlerNotFound(NotFound):
+    """No such event handler for this tenant, or it was removed."""
+
+    code = "EVENT_HANDLER_NOT_FOUND"
+
+    def __init__(self, handler_id: object) -> None:
+        """Keep the id that was asked for."""
+        super().__init__(f"no event handler {handler_id}")
+        self.handler_id = handler_id
+
+
 class WorkerNotFound(NotFound):
     """No node is registered under this id: it never was, or it stopped, or has been dead for a day."""
 
@@ -129,13 +163,13 @@ class Conflict(TocsinError):
 
 
 class VersionConflict(TocsinError):
-    """The job changed since the caller read it; nothing was written."""
+    """What is to be changed has changed since the caller read it; nothing was written."""
 
     code = "VERSION_CONFLICT"
 
     def __init__(self, expected: int, current: int) -> None:
         """Keep both versions."""
-        super().__init__(f"expected version {expected}, but the job is at version {current}")
+        super().__init__(f"expected version {expected}, but it is at version {current}")
         self.expected = expected
         self.current = current
 

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from .errors import InvalidTransition
 from .json import Json
+from .trace import SAMPLED, TraceContext
 
 
 class ExecutionStatus(StrEnum):
@@ -144,13 +145,26 @@ class JobExecution:
     lease_expires_at: datetime | None = None
     holds_slot: bool = False
     event_id: UUID | None = None
+    event_handler_id: UUID | None = None
+    depth: int = 0
     retry_of: UUID | None = None
     correlation_id: str | None = None
     trace_id: str | None = None
     span_id: str | None = None
     parent_span_id: str | None = None
+    trace_flags: int = SAMPLED
+    tracestate: str | None = None
     metadata: Json = field(default_factory=dict)
     past_attempts: tuple[PastAttempt, ...] = ()
+
+    @property
+    def trace(self) -> TraceContext | None:
+        """The span that stands for it, under which its attempts lie; None for what is older than traces."""
+        if self.trace_id is None or self.span_id is None:
+            return None
+        return TraceContext(
+            trace_id=self.trace_id, span_id=self.span_id, flags=self.trace_flags, tracestate=self.tracestate
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from .execution import ExecutionStatus, JobExecution, Origin, SkipReason
 from .job import JobDefinition, JobStatus, MisfirePolicy, OverlapPolicy, ScheduledJob
 from .occurrences import Occurrence, OccurrenceSource, nth_after
 from .plan import NewId, Plan, conclude, versioned
+from .trace import trace_of
 
 MAX_STEPS: Final = 1000
 """Nominal times that one plan may walk through; the rest stays due for the next."""
@@ -272,9 +273,10 @@ def new_execution(
     Make the pending record of one fire of `job` by its schedule.
 
     What has a slot is available and counts as dispatched from now: the sweeper repeats a dispatch that
-    a crash swallowed.
+    a crash swallowed. It begins a trace.
     """
     admitted_at = now if has_slot else None
+    trace = trace_of(execution_id)
     return JobExecution(
         id=execution_id,
         job_id=job.id,
@@ -289,4 +291,7 @@ def new_execution(
         available_at=admitted_at,
         dispatched_at=admitted_at,
         holds_slot=has_slot,
+        depth=job.depth,
+        trace_id=trace.trace_id,
+        span_id=trace.span_id,
     )

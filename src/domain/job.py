@@ -14,6 +14,7 @@ from .counters import JobCounters
 from .errors import InvalidTransition
 from .execution import ExecutionStatus
 from .json import Json
+from .trace import TraceContext
 
 DEFAULT_TENANT: Final = "default"
 PRIORITY_NAMES: Final = MappingProxyType({band.name.lower(): band.value for band in Band})
@@ -145,6 +146,8 @@ class ScheduledJob:
     recorded at all, skips included, and no later fire may stand at or before it. `exhausted` says
     that its schedule has nothing left to fire. `outcome` is how the execution of a one_time job's
     schedule ended, retries of it included; None before, after a reschedule, and for every other type.
+    `created_in` is the span under which it was made, to which the traces of its fires are linked; `depth` counts the
+    events in a row that led to it.
     """
 
     id: UUID
@@ -163,6 +166,8 @@ class ScheduledJob:
     cancelled_at: datetime | None = None
     deleted_at: datetime | None = None
     deleted_by: str | None = None
+    created_in: TraceContext | None = None
+    depth: int = 0
     version: int = 1
     counters: JobCounters = field(default_factory=JobCounters)
 

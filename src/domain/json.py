@@ -17,6 +17,7 @@ Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json
 RESULT_LIMIT = 256 * 1024
 ERROR_LIMIT = 16 * 1024
 PAYLOAD_LIMIT = 256 * 1024
+EVENT_LIMIT = 1024 * 1024
 NESTING_LIMIT = 100
 """Levels of lists and objects; readers and databases give up not far above it, each at another depth."""
 

@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
-from .definition import kept_document, validate
+from .definition import validate
 from .errors import FieldError, InvalidSchedule, InvalidTransition
-from .execution import ExecutionStatus, JobExecution, Origin
-from .firing import BEFORE, catch_up, counted, is_admitted, new_execution, next_fire
+from .firing import BEFORE, catch_up, next_fire
 from .job import JobDefinition, JobStatus, JobType, ScheduledJob
-from .json import Json
 from .occurrences import OccurrenceSource
 from .plan import NewId, Plan, conclude, versioned
+from .trace import TraceContext
 from .zones import load_zone
 
 ONE_TIME_GRACE: Final = timedelta(seconds=60)
@@ -29,18 +28,27 @@ UNPLANNABLE: Final = "the schedule cannot be computed"
 """How the reason of a version begins that failed a job without accounting for what was due."""
 
 _FINISHED: Final = frozenset({JobStatus.COMPLETED, JobStatus.FAILED})
+ENDED: Final = frozenset({JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED})
+"""The statuses of jobs that fire no more, unless somebody has them do so."""
+
 TIMING: Final = ("schedule", "timezone", "type", "start_date", "end_date", "max_executions")
 """The fields of a definition that say when it fires."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """What every decision needs beside the job: when, by whom, where occurrences and ids come from."""
+    """
+    What every decision needs beside the job: when, by whom, whence occurrences and ids come.
+
+    `trace` is the span under which it is made, `depth` the number of events in a row that led to it.
+    """
 
     now: datetime
     occurrences: Callable[[ScheduledJob], OccurrenceSource]
     new_id: NewId
     by: str | None = None
+    trace: TraceContext | None = None
+    depth: int = 0
 
 
 def create(definition: JobDefinition, moment: Moment, *, tenant_id: str, paused: bool) -> ScheduledJob:
@@ -58,6 +66,8 @@ def create(definition: JobDefinition, moment: Moment, *, tenant_id: str, paused:
         created_at=moment.now,
         updated_at=moment.now,
         created_by=moment.by,
+        created_in=moment.trace,
+        depth=moment.depth,
     )
     planned = _planned(job, moment)
     return replace(planned, status=JobStatus.PAUSED, next_run=None) if paused else planned
@@ -65,8 +75,8 @@ def create(definition: JobDefinition, moment: Moment, *, tenant_id: str, paused:
 
 def pause(job: ScheduledJob, moment: Moment) -> Plan:
     """Stop new fires; what is pending or running goes on."""
-    plan = _accounted(job, moment)
-    return _changed(job, replace(plan, job=plan.job.to(JobStatus.PAUSED, moment.now)), moment, "paused")
+    plan = accounted(job, moment)
+    return changed(job, replace(plan, job=plan.job.to(JobStatus.PAUSED, moment.now)), moment, "paused")
 
 
 def resume(job: ScheduledJob, moment: Moment) -> Plan:
@@ -79,23 +89,23 @@ def resume(job: ScheduledJob, moment: Moment) -> Plan:
     if job.status is not JobStatus.PAUSED:
         raise InvalidTransition("job", job.status, JobStatus.ACTIVE)
     active = _replanned(job.to(JobStatus.ACTIVE, moment.now), moment, after=moment.now)
-    return _changed(job, Plan(job=conclude(active, moment.now)), moment, "resumed")
+    return changed(job, Plan(job=conclude(active, moment.now)), moment, "resumed")
 
 
 def cancel(job: ScheduledJob, moment: Moment) -> Plan:
     """End the job for good, with everything of it that is pending or running."""
-    plan = _accounted(job, moment)
+    plan = accounted(job, moment)
     ended = plan.job.to(JobStatus.CANCELLED, moment.now)
-    return _changed(job, replace(plan, job=ended, cancels_open=True), moment, "cancelled")
+    return changed(job, replace(plan, job=ended, cancels_open=True), moment, "cancelled")
 
 
 def delete(job: ScheduledJob, moment: Moment) -> Plan:
     """Hide the job and end what is pending or running; its ledger stays until retention."""
-    plan = _accounted(job, moment)
+    plan = accounted(job, moment)
     live = plan.job.status in {JobStatus.PENDING, JobStatus.ACTIVE, JobStatus.PAUSED}
     ended = plan.job.to(JobStatus.CANCELLED, moment.now) if live else plan.job
     deleted = replace(ended, deleted_at=moment.now, deleted_by=moment.by)
-    return _changed(job, replace(plan, job=deleted, cancels_open=True), moment, "deleted")
+    return changed(job, replace(plan, job=deleted, cancels_open=True), moment, "deleted")
 
 
 def update(job: ScheduledJob, definition: JobDefinition, moment: Moment) -> Plan:
@@ -111,7 +121,7 @@ def update(job: ScheduledJob, definition: JobDefinition, moment: Moment) -> Plan
     plan = _redefined(job, definition, moment)
     if _is_retimed(job, plan.job):
         plan = replace(plan, job=_retimed(plan.job, moment))
-    return _changed(job, plan, moment, "updated")
+    return changed(job, plan, moment, "updated")
 
 
 def redefine(job: ScheduledJob, definition: JobDefinition, moment: Moment) -> Plan:
@@ -129,7 +139,7 @@ def redefine(job: ScheduledJob, definition: JobDefinition, moment: Moment) -> Pl
     elif plan.job.status in _FINISHED:
         revived = _replanned(plan.job, moment, after=moment.now)
         plan = plan if revived.exhausted else replace(plan, job=revived.to(JobStatus.ACTIVE, moment.now))
-    return _changed(job, plan, moment, "updated")
+    return changed(job, plan, moment, "updated")
 
 
 def reschedule(job: ScheduledJob, definition: JobDefinition, moment: Moment) -> Plan:
@@ -140,72 +150,7 @@ def reschedule(job: ScheduledJob, definition: JobDefinition, moment: Moment) -> 
         InvalidTransition, InvalidJob, InvalidSchedule: as for `update`.
     """
     plan = _redefined(job, definition, moment)
-    return _changed(job, replace(plan, job=_retimed(plan.job, moment)), moment, "rescheduled")
-
-
-def trigger(job: ScheduledJob, moment: Moment, request: ManualRun) -> Plan:
-    """
-    Run the job now, once, beside its schedule; no nominal time is consumed.
-
-    Raises:
-        InvalidTransition: the job is cancelled, or still pending.
-        InvalidJob: the payload cannot be kept.
-    """
-    payload = kept_document("payload", request.payload)
-    if job.status in {JobStatus.CANCELLED, JobStatus.PENDING}:
-        raise InvalidTransition("job", job.status, "triggered")
-    plan = _accounted(job, moment)
-    plan = _with(
-        plan,
-        moment,
-        origin=Origin.MANUAL,
-        scheduled_at=moment.now,
-        payload=payload,
-        idempotency_key=request.idempotency_key,
-        trace_id=request.trace_id,
-        parent_span_id=request.parent_span_id,
-    )
-    return _changed(job, plan, moment, "triggered")
-
-
-def retry(job: ScheduledJob, failed: JobExecution, moment: Moment) -> Plan:
-    """
-    Run a failed or timed-out execution again, as a new one with `retry_of`.
-
-    A failed one_time job is active again until the retry has ended.
-
-    Raises:
-        InvalidTransition: the execution is neither failed nor timed out, or the job is cancelled.
-    """
-    if failed.status not in {ExecutionStatus.FAILED, ExecutionStatus.TIMEOUT}:
-        raise InvalidTransition("execution", failed.status, "retried")
-    if job.status is JobStatus.CANCELLED:
-        raise InvalidTransition("job", job.status, "retried")
-    plan = _accounted(job, moment)
-    if plan.job.status is JobStatus.FAILED and job.definition.type is JobType.ONE_TIME:
-        plan = replace(plan, job=plan.job.to(JobStatus.ACTIVE, moment.now))
-    plan = _with(
-        plan,
-        moment,
-        origin=Origin.RETRY,
-        scheduled_at=failed.scheduled_at,
-        payload=failed.payload,
-        retry_of=failed.id,
-        correlation_id=failed.correlation_id,
-        trace_id=failed.trace_id,
-        parent_span_id=failed.span_id,
-    )
-    return _changed(job, plan, moment, "retried")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManualRun:
-    """What a caller hands to a run by hand; the same idempotency key again answers the first execution."""
-
-    payload: Json = None
-    idempotency_key: str | None = None
-    trace_id: str | None = None
-    parent_span_id: str | None = None
+    return changed(job, replace(plan, job=_retimed(plan.job, moment)), moment, "rescheduled")
 
 
 def unplannable(job: ScheduledJob, now: datetime, error: str) -> Plan:
@@ -218,27 +163,20 @@ def _redefined(job: ScheduledJob, definition: JobDefinition, moment: Moment) -> 
     if job.status is JobStatus.CANCELLED:
         raise InvalidTransition("job", job.status, "changed")
     kept = validate(definition)
-    plan = _accounted(job, moment)
+    plan = accounted(job, moment)
     return replace(plan, job=replace(plan.job, definition=kept))
 
 
-def _accounted(job: ScheduledJob, moment: Moment) -> Plan:
+def accounted(job: ScheduledJob, moment: Moment) -> Plan:
+    """Plan what is due of a job, as the beginning of every change to it."""
     if job.status is not JobStatus.ACTIVE or job.next_run is None or job.next_run > moment.now:
         return Plan(job=job)
     return catch_up(job, moment.now, moment.occurrences(job), moment.new_id)
 
 
-def _changed(before: ScheduledJob, plan: Plan, moment: Moment, reason: str) -> Plan:
+def changed(before: ScheduledJob, plan: Plan, moment: Moment, reason: str) -> Plan:
+    """Record the version that a plan makes, if it makes one, as this moment's."""
     return versioned(before, plan, moment.now, by=moment.by, reason=reason)
-
-
-def _with(plan: Plan, moment: Moment, **fields: Any) -> Plan:  # noqa: ANN401 - the fields of an execution
-    """Add one more execution to a plan, which waits if the slots are taken."""
-    job, now = plan.job, moment.now
-    has_slot = is_admitted(job.definition, job.counters)
-    row = new_execution(job, now, now=now, execution_id=moment.new_id(now), has_slot=has_slot)
-    counters = counted(job.counters, row)
-    return replace(plan, job=replace(job, counters=counters), executions=(*plan.executions, replace(row, **fields)))
 
 
 def _is_retimed(before: ScheduledJob, after: ScheduledJob) -> bool:

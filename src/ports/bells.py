@@ -18,6 +18,13 @@ REGISTRATION: Final = "registration"
 """A node was asked to drain, or to take work again."""
 
 
+GATHERER: Final = "gatherer"
+"""Events are held for an event handler: whoever acts upon them looks when they are due."""
+
+RELAY: Final = "relay"
+"""Something went into the outbox."""
+
+
 class Bells(Protocol):
     """
     Named bells that every node of the fleet hears, the one that rings included.

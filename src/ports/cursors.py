@@ -19,7 +19,7 @@ from uuid import UUID
 
 from ..domain.errors import InvalidJob
 from ..domain.json import Json, encoded
-from .queries import ExecutionFilter, JobFilter, SortBy
+from .queries import JobFilter, SeekFilter, SortBy
 
 SortValue: TypeAlias = datetime | str | int | None
 
@@ -36,7 +36,7 @@ class Position:
     id: UUID
 
 
-def write_cursor(query: JobFilter | ExecutionFilter, position: Position) -> str:
+def write_cursor(query: SeekFilter, position: Position) -> str:
     """Word a position in the list that `query` asks for as base64url, without padding."""
     value = position.value
     written = value.astimezone(UTC).isoformat() if isinstance(value, datetime) else value
@@ -44,7 +44,7 @@ def write_cursor(query: JobFilter | ExecutionFilter, position: Position) -> str:
     return urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def read_cursor(query: JobFilter | ExecutionFilter) -> Position | None:
+def read_cursor(query: SeekFilter) -> Position | None:
     """
     Read the cursor of a query; None if it has none. The value has the type of what the list is sorted by.
 
@@ -64,7 +64,7 @@ def read_cursor(query: JobFilter | ExecutionFilter) -> Position | None:
     return position
 
 
-def _sort_value_type(query: JobFilter | ExecutionFilter) -> type[datetime | str | int]:
+def _sort_value_type(query: SeekFilter) -> type[datetime | str | int]:
     """Tell the type of the values that the list is sorted by."""
     match query.sort_by if isinstance(query, JobFilter) else None:
         case SortBy.NAME:
@@ -83,7 +83,7 @@ def _decoded(cursor: str) -> tuple[Json, Json, str]:
     return fingerprint, written, id_
 
 
-def _value(query: JobFilter | ExecutionFilter, written: Json) -> SortValue:
+def _value(query: SeekFilter, written: Json) -> SortValue:
     """Read a sort value, refusing what a database could not compare with."""
     expected = _sort_value_type(query)
     if written is None and isinstance(query, JobFilter) and query.sort_by is SortBy.NEXT_RUN:
@@ -97,12 +97,12 @@ def _value(query: JobFilter | ExecutionFilter, written: Json) -> SortValue:
     raise TypeError(written)
 
 
-def _fingerprint(query: JobFilter | ExecutionFilter) -> str:
+def _fingerprint(query: SeekFilter) -> str:
     """Digest what a query asks for, apart from which page of it."""
     return sha256(encoded([type(query).__name__, *_conditions(query)]).encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def _conditions(query: JobFilter | ExecutionFilter) -> Iterator[Json]:
+def _conditions(query: SeekFilter) -> Iterator[Json]:
     for name in (field.name for field in fields(query)):
         value = getattr(query, name)
         match value:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from ..domain.job import HandlerType
 from ..domain.json import Json
+from ..domain.trace import TraceContext
 
 
 class ExecutionLogger(Protocol):
@@ -51,7 +52,8 @@ class HandlerContext:
 
     `scheduled_at` is the nominal time, whenever the attempt really runs; `deadline` is when it
     times out; `attempt` counts from 1 and is the fencing token to hand on to other systems;
-    `idempotency_key` is the same for every attempt of one execution.
+    `idempotency_key` is the same for every attempt of one execution. `event_id` is the event that led to it, if one
+    did; `trace` the span of this attempt, to be handed on to other systems as `traceparent` and `tracestate`.
     """
 
     execution_id: UUID
@@ -67,8 +69,8 @@ class HandlerContext:
     logger: ExecutionLogger
     cancellation: Cancellation
     report_progress: Callable[[float, str | None], None]
-    trace_id: str | None = None
-    span_id: str | None = None
+    event_id: UUID | None = None
+    trace: TraceContext | None = None
 
     @property
     def cancelled(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 from uuid import UUID
 
 from ..domain.errors import FieldError, InvalidJob
@@ -75,6 +75,7 @@ class ExecutionFilter:
     """Which executions to list, newest nominal time first; several values of one condition mean either."""
 
     job_id: UUID | None = None
+    event_id: UUID | None = None
     status: tuple[ExecutionStatus, ...] = ()
     origin: tuple[Origin, ...] = ()
     scheduled_after: datetime | None = None
@@ -93,7 +94,62 @@ class ExecutionFilter:
         _check(_errors(self))
 
 
-def _errors(query: JobFilter | ExecutionFilter) -> Iterator[FieldError]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventFilter:
+    """
+    Which events to list, newest first; several values of one condition mean either.
+
+    `name` asks for these very names, `name_prefix` for names that begin so; `matched` for those that a handler acted
+    upon or holds (True), or that touched nothing (False). Tocsin's own facts are listed like all others.
+    """
+
+    name: tuple[str, ...] = ()
+    name_prefix: str | None = None
+    source: tuple[str, ...] = ()
+    subject: tuple[str, ...] = ()
+    matched: bool | None = None
+    received_after: datetime | None = None
+    received_before: datetime | None = None
+    limit: int = 50
+    offset: int | None = None
+    cursor: str | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Refuse paging out of bounds and instants without an offset.
+
+        Raises:
+            InvalidJob: names the field.
+        """
+        _check(_errors(self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventHandlerFilter:
+    """Which event handlers to list, those that act first first; several values of one condition mean either."""
+
+    event: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+    enabled: bool | None = None
+    limit: int = 50
+    offset: int | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Refuse paging out of bounds.
+
+        Raises:
+            InvalidJob: names the field.
+        """
+        _check(_errors(self))
+
+
+AnyFilter: TypeAlias = JobFilter | ExecutionFilter | EventFilter | EventHandlerFilter
+SeekFilter: TypeAlias = JobFilter | ExecutionFilter | EventFilter
+"""The filters of lists that a cursor goes on with."""
+
+
+def _errors(query: AnyFilter) -> Iterator[FieldError]:
     lowest, highest = LIMIT_BOUNDS
     if not lowest <= query.limit <= highest:
         yield FieldError("limit", f"must be between {lowest} and {highest}")
@@ -103,7 +159,7 @@ def _errors(query: JobFilter | ExecutionFilter) -> Iterator[FieldError]:
         value = getattr(query, field.name)
         if isinstance(value, datetime) and value.utcoffset() is None:
             yield FieldError(field.name, "must have a UTC offset")
-    if query.offset is not None and query.cursor is not None:
+    if query.offset is not None and getattr(query, "cursor", None) is not None:
         yield FieldError("cursor", "cannot go with offset; name one of the two")
 
 

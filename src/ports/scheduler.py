@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, Protocol, TypedDict, Unpack
 from uuid import UUID
 
+from ..domain.event import Action, Event, EventHandler, EventHandlerDefinition, HandlerMode, NewEvent
 from ..domain.execution import JobExecution
+from ..domain.flow import FlowControl
 from ..domain.job import Backoff, HandlerType, JobDefinition, JobType, MisfirePolicy, OverlapPolicy, ScheduledJob
 from ..domain.json import Json
 from ..domain.ledger import LedgerReport
 from ..domain.plan import JobChange
+from ..domain.trace import TraceContext
 from .ledger import LogLine
-from .queries import ExecutionFilter, JobFilter
+from .queries import EventFilter, EventHandlerFilter, ExecutionFilter, JobFilter
 from .reports import Health, JobStatistics, Metrics, Period, Preview
 from .stores import Page, Worker
 
 PREVIEW_BOUNDS: Final = (1, 1000)
 LOG_BOUNDS: Final = (1, 1000)
 IDEMPOTENCY_KEY_BOUNDS: Final = (1, 255)
+EVENTS_BOUNDS: Final = (1, 1000)
 
 
 class OnConflict(StrEnum):
@@ -78,6 +82,86 @@ class Timing:
     start_date: datetime | None = None
     end_date: datetime | None = None
     max_executions: int | None = None
+
+
+class EventOptions(TypedDict, total=False):
+    """What may come with an event beside its name and data (`domain.event.NewEvent`)."""
+
+    source: str | None
+    subject: str | None
+    time: datetime | None
+    idempotency_key: str | None
+    correlation_id: str | None
+    attributes: Mapping[str, Json]
+    trace: TraceContext | None
+
+
+class EventHandlerChanges(TypedDict, total=False):
+    """The fields of an event handler's definition that an update may name."""
+
+    event: str
+    action: Action
+    name: str | None
+    key: str | None
+    filter: str | None
+    mode: HandlerMode
+    priority: int
+    enabled: bool
+    flow: FlowControl
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventOutcome:
+    """
+    What came of triggering one event.
+
+    `matched` counts the handlers that acted or hold it, `execution_ids` what runs, or will run, because of it, in the
+    order in which the handlers acted. `is_duplicate` says that it had been triggered before, and nothing was done.
+    `outcomes` are the executions of `sync` handlers as they ended, or as they stood when the wait was over.
+    """
+
+    event_id: UUID
+    matched: int
+    execution_ids: Sequence[UUID]
+    is_duplicate: bool = False
+    outcomes: Sequence[JobExecution] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventReport:
+    """An event with its impact, and the executions that came of it and are still kept, the first 250 of them."""
+
+    event: Event
+    executions: Sequence[JobExecution]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """
+    What showing past events to a handler came to, or would come to if `is_dry_run`.
+
+    Of `seen` events whose name matched, `acted` were acted upon, `filtered` and `refused` not, and `known` had been
+    acted upon by the handler before. `event_ids` are the first 100 acted upon, `reasons` says what was refused, and
+    how often.
+    """
+
+    handler_id: UUID
+    is_dry_run: bool
+    seen: int
+    acted: int
+    filtered: int
+    refused: int
+    known: int
+    event_ids: Sequence[UUID]
+    reasons: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedItem:
+    """One of Tocsin's own facts as it happened; `position` is where to go on behind it. No fact: only a position."""
+
+    position: str
+    fact: Event | None
 
 
 class IScheduler(Protocol):
@@ -250,6 +334,89 @@ class IScheduler(Protocol):
         Raises:
             InvalidTransition: it neither failed nor timed out, or its job is cancelled.
             JobNotFound: its job was deleted.
+        """
+
+    def follow_execution_logs(self, execution_id: UUID, *, after: int = 0) -> AsyncIterator[LogLine]:
+        """
+        Read what the handler logs past the first `after` lines, as it comes, until the execution has ended.
+
+        Raises:
+            ExecutionNotFound: when the first line is asked for.
+        """
+
+    async def trigger_event(self, name: str, data: Json = None, **options: Unpack[EventOptions]) -> EventOutcome:
+        """
+        Publish an event: store it, and have every handler that it matches act, all in one transaction.
+
+        Waits for the executions of `sync` handlers, 30 s at most. With an idempotency key that this tenant used before,
+        the first event's outcome is answered again and nothing happens.
+
+        Raises:
+            InvalidEvent: the name is no name, or one of Tocsin's own; the data takes more than 1 MiB.
+        """
+
+    async def trigger_events(self, events: Sequence[NewEvent]) -> Sequence[EventOutcome]:
+        """Publish events (1..1000), in as few transactions as their handlers allow; otherwise as `trigger_event`."""
+
+    async def on_event(
+        self, definition: EventHandlerDefinition, *, on_conflict: OnConflict = OnConflict.ERROR
+    ) -> EventHandler:
+        """
+        Add an event handler; `on_conflict` says what happens when its key is taken, as for `schedule`.
+
+        Raises:
+            InvalidEventHandler: a field breaks a bound, or an expression is none.
+            Conflict: the key is taken and `on_conflict` is `error`.
+            JobNotFound: `run_job` names a job that this tenant does not have.
+        """
+
+    async def get_event_handler(self, handler_id: UUID) -> EventHandler:
+        """Read one event handler; EventHandlerNotFound if this tenant has none of this id."""
+
+    async def list_event_handlers(self, query: EventHandlerFilter | None = None) -> Page[EventHandler]:
+        """Read the event handlers that match, those that act first first."""
+
+    async def update_event_handler(
+        self, handler_id: UUID, *, expected_version: int | None = None, **changes: Unpack[EventHandlerChanges]
+    ) -> EventHandler:
+        """
+        Change the named fields of an event handler.
+
+        Raises:
+            VersionConflict: it is not at `expected_version`.
+            otherwise as for `on_event`.
+        """
+
+    async def remove_event_handler(self, handler_id: UUID) -> None:
+        """Remove an event handler with what it still holds; the job of its own, for `call`, is deleted with it."""
+
+    async def replay_events(
+        self, handler_id: UUID, *, since: datetime, until: datetime | None = None, dry_run: bool = True
+    ) -> Replay:
+        """
+        Show stored events, received from `since` until before `until` (now), to a handler registered later.
+
+        No event is acted upon twice by one handler, however often it is replayed. Flow control does not apply.
+
+        Raises:
+            EventHandlerNotFound: this tenant has none of this id.
+            InvalidInput: an instant has no UTC offset, or they are the wrong way round.
+        """
+
+    async def list_events(self, query: EventFilter | None = None) -> Page[Event]:
+        """Read events, newest first."""
+
+    async def get_event(self, event_id: UUID) -> EventReport:
+        """Read an event with its impact snapshot and its executions; EventNotFound if this tenant has none."""
+
+    def watch(self, *, after: str | None = None) -> AsyncIterator[FeedItem]:
+        """
+        Tell this tenant's job and execution facts as they happen, from behind a position on, else from now on.
+
+        About every 15 s, and at the beginning, an item without a fact tells the position alone.
+
+        Raises:
+            InvalidEvent: on field `position`, if what stood there is not kept any more.
         """
 
     async def list_workers(self) -> Sequence[Worker]:

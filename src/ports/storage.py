@@ -1,9 +1,10 @@
-"""The five faces of one database, handed around together."""
+"""The faces of one database, handed around together."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .events import EventHandlerStore, EventStore, Outbox
 from .ledger import Ledger
 from .locks import Locks
 from .stores import ExecutionStore, JobStore, WorkerStore
@@ -14,11 +15,15 @@ class Storage:
     """
     Jobs and executions as requests see them, the ledger as the loops do.
 
-    Beside them the registry of workers, and locks for what one node does for all.
+    Beside them events with the rules about them and the outbox, the registry of workers, and locks for what one node
+    does for all.
     """
 
     jobs: JobStore
     executions: ExecutionStore
     ledger: Ledger
+    events: EventStore
+    event_handlers: EventHandlerStore
+    outbox: Outbox
     workers: WorkerStore
     locks: Locks

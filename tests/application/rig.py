@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,9 @@ from tocsin.adapters.handlers.catalog import LocalHandlers
 from tocsin.adapters.handlers.functions import FunctionRegistry
 from tocsin.adapters.memory import memory_storage
 from tocsin.adapters.system import ManualClock, Uuid7Sequence
+from tocsin.adapters.telemetry import StructuredLog
+from tocsin.application.auditing import Auditor
+from tocsin.application.event_parts import EventParts, EventPorts
 from tocsin.application.executor import Executor
 from tocsin.application.health import HealthCheck
 from tocsin.application.planning import Planning
@@ -26,17 +30,46 @@ from tocsin.application.timer import Timer
 from tocsin.domain.execution import JobExecution
 from tocsin.domain.job import DEFAULT_TENANT, ScheduledJob
 from tocsin.domain.json import Json
+from tocsin.ports.dispatcher import Dispatcher
+from tocsin.ports.expressions import Expressions
 from tocsin.ports.ledger import LogLine
 from tocsin.ports.queries import ExecutionFilter
+from tocsin.ports.storage import Storage
+from tocsin.ports.telemetry import Attribute, Metric, Span, SpanStart
 
 GRACE = timedelta(seconds=1)
 
 
-class Notes:
-    """Telemetry that is kept to be read (`ports.telemetry.Telemetry`)."""
+class Notes(StructuredLog):
+    """Telemetry that is kept to be read (`ports.telemetry.Telemetry`): lines, figures, and spans while it `records`."""
 
     def __init__(self) -> None:
+        super().__init__()
+        self.records = False
         self.lines: list[tuple[str, str, dict[str, object]]] = []
+        self.figures: list[tuple[Metric, float, dict[str, Attribute]]] = []
+        self.spans: list[SpanStart] = []
+
+    @property
+    def traces(self) -> bool:
+        return self.records
+
+    def span(self, start: SpanStart) -> AbstractContextManager[Span]:
+        self.spans += [start] * self.records
+        return super().span(start)
+
+    def record(self, start: SpanStart, *, ended_at: datetime) -> None:
+        super().record(start, ended_at=ended_at)
+        self.spans.append(start)
+
+    def add(self, metric: Metric, amount: int = 1, **labels: Attribute) -> None:
+        self.figures.append((metric, amount, labels))
+
+    def observe(self, metric: Metric, *values: float, **labels: Attribute) -> None:
+        self.figures += [(metric, value, labels) for value in values]
+
+    def gauge(self, metric: Metric, value: float, **labels: Attribute) -> None:
+        self.figures.append((metric, value, labels))
 
     def debug(self, event: str, **fields: object) -> None:
         self.lines.append(("debug", event, fields))
@@ -58,7 +91,7 @@ class Notes:
 class Rig:
     """One node's loops, driven by hand; `another_executor` and `another_sweeper` are other nodes on the same store."""
 
-    def __init__(self) -> None:
+    def __init__(self, expressions: Expressions) -> None:
         self.clock = ManualClock()
         memory = memory_storage(self.clock)
         self.ledger = FaultyLedger(memory.ledger)
@@ -69,6 +102,9 @@ class Rig:
         self.retention = Retention(ledger=self.ledger, telemetry=self.notes)
         self.handlers = LocalHandlers(health=_nothing, retention=self.retention.run, functions=self.functions)
         self.planning = Planning(CroniterCalendar(), Uuid7Sequence(), self.notes)
+        self.auditor = Auditor(planning=self.planning)
+        self.expressions = expressions
+        self.events = self.events_on(self.storage, self.pipe)
         self.timer = self.another_timer()
         self.executor = self.another_executor("node-1#a")
         self.sweeper = self.another_sweeper()
@@ -76,11 +112,25 @@ class Rig:
         self.scheduler = Scheduler(
             storage=self.storage,
             planning=self.planning,
+            auditor=self.auditor,
+            events=self.events.events,
             dispatcher=self.pipe,
             handlers=self.handlers,
             health=self.health,
             telemetry=self.notes,
         )
+
+    def events_on(self, storage: Storage, pipe: Dispatcher) -> EventParts:
+        """Build what a node on this store has for events."""
+        ports = EventPorts(
+            storage=storage,
+            expressions=self.expressions,
+            planning=self.planning,
+            dispatcher=pipe,
+            clock=self.clock,
+            telemetry=self.notes,
+        )
+        return EventParts.of(ports)
 
     def another_timer(self) -> Timer:
         return Timer(ledger=self.ledger, dispatcher=self.pipe, planning=self.planning, telemetry=self.notes)
@@ -100,6 +150,7 @@ class Rig:
         return Sweeper(
             ledger=self.ledger,
             workers=self.storage.workers,
+            outbox=self.storage.outbox,
             dispatcher=self.pipe,
             clock=self.clock,
             telemetry=self.notes,
@@ -134,7 +185,7 @@ class Rig:
 
     async def handlers_end(self, executor: Executor | None = None) -> None:
         """Wait until the handlers of an executor are gone."""
-        while tasks := [hold.task for hold in (executor or self.executor).holds.values() if hold.task]:
+        while tasks := [held.task for held in (executor or self.executor).holds.values() if held.task]:
             await asyncio.wait(tasks)
 
     async def work(self, executor: Executor | None = None) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.application.rig import Rig
 from tests.contracts.steps import recount
 from tests.makers import START, a_job
+from tocsin.adapters.cel import CelExpressions
 from tocsin.domain.errors import StoreUnavailable
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.domain.job import OverlapPolicy
@@ -75,7 +76,7 @@ async def live_through(rig: Rig, trouble: Trouble) -> None:
 @settings(max_examples=50)
 @given(st.lists(troubles, max_size=20))
 async def test_every_fire_is_accounted_for_once_and_nothing_stays_behind(story: list[Trouble]) -> None:
-    rig = Rig()
+    rig = Rig(CelExpressions())
     attempts: list[tuple[UUID, int]] = []
 
     def work(context: HandlerContext) -> int:

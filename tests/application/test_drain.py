@@ -165,8 +165,8 @@ async def test_a_drain_that_was_cancelled_hands_back_when_it_is_begun_again(rig:
     let_go = Event()
     execution_id = await rig.start(let_go.wait, max_retries=0)
     draining = asyncio.create_task(rig.executor.drain(limit=0, grace=LONG))
-    [hold] = rig.executor.holds.values()
-    await hold.decided.wait()
+    [held] = rig.executor.holds.values()
+    await held.decided.wait()
     draining.cancel()
     with pytest.raises(asyncio.CancelledError):
         await draining

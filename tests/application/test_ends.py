@@ -20,7 +20,7 @@ async def ended(rig: Rig, count: int) -> list[UUID]:
     rig.executor.capacity = 2 * FINISH_BATCH
     await rig.take()
     await asyncio.wait(
-        [hold.task for hold in rig.executor.holds.values() if hold.task and hold.attempt.job_id == job.id]
+        [held.task for held in rig.executor.holds.values() if held.task and held.attempt.job_id == job.id]
     )
     return ids
 

@@ -28,6 +28,7 @@ class Process:
         self.sweeper = Sweeper(
             ledger=storage.ledger,
             workers=storage.workers,
+            outbox=storage.outbox,
             dispatcher=self.pipe,
             clock=clock,
             telemetry=Notes(),

@@ -223,8 +223,8 @@ async def test_an_attempt_that_another_node_took_over_is_stopped(rig: Rig) -> No
     await rig.take(successor)
 
     # A node that was stopped for a while does not know by its own clock how long that was.
-    for hold in rig.executor.holds.values():
-        hold.renewed_at = rig.clock.monotonic()
+    for held in rig.executor.holds.values():
+        held.renewed_at = rig.clock.monotonic()
     await rig.executor.heartbeat()
     await rig.handlers_end()
     await rig.executor.flush()
@@ -240,8 +240,8 @@ async def test_a_lease_is_renewed_for_what_its_node_reckons_with_though_the_job_
     await rig.storage.jobs.change(job.tenant_id, job.id, decided(update, shorter))
     await beats(rig, 11)
 
-    [hold] = rig.executor.holds.values()
+    [held] = rig.executor.holds.values()
     row = await rig.execution(execution_id)
     assert row.lease_expires_at is not None
     lasts = (row.lease_expires_at - rig.clock.now()).total_seconds()
-    assert lasts == hold.lease_until - rig.clock.monotonic() == 7199
+    assert lasts == held.lease_until - rig.clock.monotonic() == 7199

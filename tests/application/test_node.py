@@ -47,6 +47,8 @@ def a_node(rig: Rig, *roles: Role, drain_seconds: float = 3600, boot_id: str = "
         dispatcher=rig.pipe,
         handlers=rig.handlers,
         planning=rig.planning,
+        auditor=rig.auditor,
+        events=rig.events,
         retention=rig.retention,
         clock=rig.clock,
         telemetry=rig.notes,
@@ -84,9 +86,9 @@ async def test_a_restart_is_another_worker(rig: Rig) -> None:
     ("roles", "loops"),
     [
         ((Role.API,), []),
-        ((Role.TIMER,), ["registration", "timer"]),
+        ((Role.TIMER,), ["gatherer", "registration", "relay", "timer"]),
         ((Role.EXECUTOR,), ["executor", "fence", "finisher", "heartbeat", "registration"]),
-        ((Role.SWEEPER,), ["ledger", "registration", "retention", "sweeper"]),
+        ((Role.SWEEPER,), ["backlog", "event retention", "ledger", "registration", "retention", "sweeper"]),
     ],
 )
 async def test_a_node_runs_the_loops_of_its_roles(rig: Rig, roles: tuple[Role, ...], loops: list[str]) -> None:
@@ -203,12 +205,16 @@ async def test_every_loop_has_a_pulse_to_watch_with_the_longest_wait_between_its
     node, _ = a_node(rig)
 
     assert {pulse.name: pulse.cap for pulse in node.pulses} == {
+        "backlog": 15,
         "executor": 0,
+        "event retention": 60,
         "fence": 0.5,
         "finisher": 1,
+        "gatherer": 1,
         "heartbeat": 1,
         "ledger": 60,
         "registration": 5,
+        "relay": 0.5,
         "retention": 3600,
         "sweeper": 1,
         "timer": 1,

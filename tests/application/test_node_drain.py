@@ -84,11 +84,14 @@ class Cluster:
 
     @asynccontextmanager
     async def node(self, name: str) -> AsyncIterator[Running]:
+        pipe = InProcessDispatcher()
         parts = Parts(
             storage=self.storage,
-            dispatcher=InProcessDispatcher(),
+            dispatcher=pipe,
             handlers=self.rig.handlers,
             planning=self.rig.planning,
+            auditor=self.rig.auditor,
+            events=self.rig.events_on(self.storage, pipe),
             retention=replace(self.rig.retention, ledger=cast("Ledger", self.purger)),
             clock=self.rig.clock,
             telemetry=self.rig.notes,
@@ -98,6 +101,8 @@ class Cluster:
         scheduler = Scheduler(
             storage=self.storage,
             planning=parts.planning,
+            auditor=parts.auditor,
+            events=parts.events.events,
             dispatcher=parts.dispatcher,
             handlers=parts.handlers,
             health=HealthCheck(storage=self.storage, clock=parts.clock),

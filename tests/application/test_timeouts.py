@@ -47,7 +47,7 @@ async def test_a_timeout_is_final_at_once_while_the_slot_waits_for_a_stubborn_ha
         await rig.executor.heartbeat()
         await rig.sweeper.run_once()
     assert (await rig.execution(first)).holds_slot, "its lease is renewed while the handler is there"
-    assert [hold.attempt.execution_id for hold in rig.executor.stuck] == [first]
+    assert [held.attempt.execution_id for held in rig.executor.stuck] == [first]
     health = await rig.health()
     assert health.components["handlers"].status is HealthStatus.DEGRADED
     assert f"handlers: 1 told to end and still going on: {job.definition.handler_name}" in health.issues
@@ -171,14 +171,14 @@ async def test_a_timeout_with_retries_left_waits_a_lease_at_most_for_a_handler_t
     await wakes(rig, 2)
     [old] = rig.executor.holds.values()
     await rig.executor.run_once()
-    assert {hold.attempt.attempt for hold in rig.executor.holds.values()} == {1, 2}
+    assert {held.attempt.attempt for held in rig.executor.holds.values()} == {1, 2}
 
     let_go.set()
     assert old.task is not None
     await asyncio.wait([old.task])
 
     # The second attempt must outlive the first for its hold to be worth protecting.
-    assert [hold.attempt.attempt for hold in rig.executor.holds.values()] == [2]
+    assert [held.attempt.attempt for held in rig.executor.holds.values()] == [2]
     await rig.work()
     row = await rig.execution(execution_id)
     assert (row.status, row.attempt, row.failures) == (ExecutionStatus.TIMEOUT, 2, 2)

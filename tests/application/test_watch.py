@@ -27,7 +27,8 @@ def a_watch(rig: Rig) -> LedgerWatch:
     return LedgerWatch(
         ledger=rig.ledger,
         jobs=rig.storage.jobs,
-        auditor=Auditor(planning=rig.planning),
+        outbox=rig.storage.outbox,
+        auditor=rig.auditor,
         telemetry=rig.notes,
         page=2,
     )
@@ -185,6 +186,8 @@ async def test_a_node_tells_at_its_heartbeat_what_it_found_until_it_drains(rig: 
         dispatcher=rig.pipe,
         handlers=rig.handlers,
         planning=rig.planning,
+        auditor=rig.auditor,
+        events=rig.events,
         retention=rig.retention,
         clock=rig.clock,
         telemetry=rig.notes,

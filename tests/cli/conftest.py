@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tocsin.adapters.calendar import CroniterCalendar
+from tocsin.adapters.cel import open_cel
 from tocsin.adapters.cli import create_cli
 from tocsin.adapters.cli.factories import Factories, Migration, NodeOptions, SettingRow
 from tocsin.adapters.handlers.catalog import LocalHandlers
@@ -22,6 +23,8 @@ from tocsin.adapters.handlers.functions import FunctionRegistry
 from tocsin.adapters.memory import InProcessDispatcher, memory_storage
 from tocsin.adapters.system import ManualClock, Uuid7Sequence
 from tocsin.adapters.telemetry import StructuredLog
+from tocsin.application.auditing import Auditor
+from tocsin.application.event_parts import EventParts, EventPorts
 from tocsin.application.health import HealthCheck
 from tocsin.application.loop import Pulse
 from tocsin.application.planning import Planning
@@ -126,13 +129,25 @@ class CommandLine:
 
         commands = CommandHandler({}) if self.commands_allowed else None
         functions = FunctionRegistry()
-        async with LocalHandlers(
-            health=report, retention=retention.run, functions=functions, commands=commands
-        ) as handlers:
+        pipe = InProcessDispatcher(capabilities=frozenset)
+        async with (
+            LocalHandlers(health=report, retention=retention.run, functions=functions, commands=commands) as handlers,
+            open_cel() as expressions,
+        ):
+            ports = EventPorts(
+                storage=self.storage,
+                expressions=expressions,
+                planning=self.planning,
+                dispatcher=pipe,
+                clock=self.clock,
+                telemetry=self.telemetry,
+            )
             yield Scheduler(
                 storage=self.storage,
                 planning=self.planning,
-                dispatcher=InProcessDispatcher(capabilities=frozenset),
+                auditor=Auditor(planning=self.planning, keep=retention.keep),
+                events=EventParts.of(ports).events,
+                dispatcher=pipe,
                 handlers=handlers,
                 health=health,
                 telemetry=self.telemetry,

@@ -7,10 +7,13 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from tocsin.adapters.cli.documents import encode, to_json
+from tocsin.adapters.http.wire.event_handlers import EventHandlerOut
+from tocsin.adapters.http.wire.events import EventOut, EventOutcomeOut, EventReportOut
 from tocsin.adapters.http.wire.executions import ExecutionOut, LogLineOut
 from tocsin.adapters.http.wire.fleet import HealthOut, MetricsOut, StatsOut
 from tocsin.adapters.http.wire.jobs import JobOut
 from tocsin.adapters.http.wire.pages import JobPage, page_of
+from tocsin.adapters.http.wire.replays import ReplayOut
 from tocsin.adapters.http.wire.schedules import PreviewOut
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.ports.queries import JobFilter
@@ -72,6 +75,23 @@ def test_reports_are_what_the_api_shows(tocsin: CommandLine) -> None:
     assert to_json(stats) == over_http(StatsOut.of(stats))
     assert to_json(metrics) == over_http(MetricsOut.of(metrics))
     assert to_json(health) == over_http(HealthOut.of(health))
+
+
+def test_events_and_what_they_touched_are_what_the_api_shows(tocsin: CommandLine) -> None:
+    tocsin("events", "on", "order.*", "--call", "tocsin.noop", "--batch", "5/1m", "--key", "one")
+    tocsin("events", "on", "order.*", "--publish", "order.seen", "--filter", "false")
+    outcome = asked(tocsin, lambda scheduler: scheduler.trigger_event("order.created", {"id": 7}))
+    report = asked(tocsin, lambda scheduler: scheduler.get_event(outcome.event_id))
+    handlers = asked(tocsin, lambda scheduler: scheduler.list_event_handlers()).items
+    since = datetime(2025, 1, 1, tzinfo=UTC)
+    until = datetime(2027, 1, 1, tzinfo=UTC)
+    replay = asked(tocsin, lambda scheduler: scheduler.replay_events(handlers[0].id, since=since, until=until))
+
+    assert to_json(outcome) == over_http(EventOutcomeOut.of(outcome))
+    assert to_json(report) == over_http(EventReportOut.of_report(report))
+    assert to_json(report.event) == over_http(EventOut.of(report.event))
+    assert [to_json(each) for each in handlers] == [over_http(EventHandlerOut.of(each)) for each in handlers]
+    assert to_json(replay) == over_http(ReplayOut.of(replay))
 
 
 def test_a_preview_is_what_the_api_shows(tocsin: CommandLine) -> None:

@@ -169,7 +169,7 @@ def test_an_update_of_another_version_changes_nothing(tocsin: CommandLine) -> No
     refused = tocsin("jobs", "update", job["id"], "--name", "new", "--expected-version", "4")
 
     assert refused.code == 5
-    assert "expected version 4, but the job is at version 1" in refused.err
+    assert "expected version 4, but it is at version 1" in refused.err
     assert tocsin.jobs() == [job]
 
 

@@ -9,9 +9,12 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from aiohttp.test_utils import TestServer
 
 from tests.application.rig import Notes
+from tests.http.nodes import StillNode, node_on
 from tests.sqlite.next_version import make_next_version
+from tocsin.adapters.http import HttpScheduler, create_app
 from tocsin.adapters.memory import InProcessDispatcher, memory_storage
 from tocsin.adapters.postgres import PostgresBells, PostgresDispatcher, open_database, open_postgres, postgres_storage
 from tocsin.adapters.redis import Timing, open_redis_dispatcher
@@ -19,6 +22,7 @@ from tocsin.adapters.sqlite import open_sqlite
 from tocsin.adapters.system import ManualClock
 from tocsin.engines import Engines, open_engines
 from tocsin.ports.dispatcher import Dispatcher
+from tocsin.ports.scheduler import IScheduler
 from tocsin.ports.storage import Storage
 from tocsin.settings import Settings
 
@@ -78,3 +82,20 @@ async def engines(request: pytest.FixtureRequest, clock: ManualClock, tmp_path: 
             redis = open_redis_dispatcher(server.url, Notes(), consumer="node-1", prefix=uuid4().hex)
             pipe = await stack.enter_async_context(redis)
         yield Engines(storage=postgres_storage(database), pipe=pipe, bells=bells, wake_seconds=1)
+
+
+@pytest.fixture
+async def node(engines: Engines, clock: ManualClock) -> AsyncIterator[StillNode]:
+    """A scheduler on these engines, without loops."""
+    async with node_on(engines, clock) as node:
+        yield node
+
+
+@pytest.fixture(params=["in process", "http"])
+async def scheduler(request: pytest.FixtureRequest, node: StillNode) -> AsyncIterator[IScheduler]:
+    """The port as its callers have it."""
+    if request.param == "in process":
+        yield node.scheduler
+        return
+    async with TestServer(create_app(node.face())) as server, HttpScheduler(str(server.make_url("/"))) as client:
+        yield client

@@ -19,6 +19,7 @@ from tocsin.adapters.system import ManualClock
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.domain.job import Backoff, HandlerType
 from tocsin.domain.json import Json
+from tocsin.domain.trace import TraceContext, span_of
 from tocsin.ports.storage import Storage
 
 
@@ -50,9 +51,8 @@ async def test_an_attempt_carries_all_that_running_and_settling_it_needs(storage
         timeout_ms=1234,
         lock_timeout_seconds=45,
     )
-    changed = await storage.jobs.change(
-        TENANT, job.id, triggered(idempotency_key="k", trace_id="t", parent_span_id="p")
-    )
+    publisher = TraceContext(trace_id="a" * 32, span_id="b" * 16, flags=3, tracestate="vendor=word")
+    changed = await storage.jobs.change(TENANT, job.id, triggered(idempotency_key="k", trace=publisher))
     assert changed.execution is not None
 
     [attempt] = await claim(storage, changed.execution)
@@ -64,7 +64,8 @@ async def test_an_attempt_carries_all_that_running_and_settling_it_needs(storage
     assert (attempt.retry_delay_ms, attempt.backoff, attempt.retry_jitter) == (7, Backoff.FIXED, 0.25)
     assert (attempt.timeout_ms, attempt.lock_timeout_seconds) == (1234, 45)
     assert (attempt.scheduled_at, attempt.started_at) == (changed.execution.scheduled_at, clock.now())
-    assert (attempt.idempotency_key, attempt.trace_id, attempt.parent_span_id) == ("k", "t", "p")
+    assert (attempt.idempotency_key, attempt.event_id) == ("k", None)
+    assert attempt.trace == publisher.under(span_of(attempt.execution_id))
 
 
 @pytest.mark.parametrize("payload", [{"own": True}, [], 0, "", False])

@@ -18,8 +18,9 @@ from tocsin.adapters.system import ManualClock
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.domain.firing import fire
 from tocsin.domain.job import JobStatus, JobType, ScheduledJob
-from tocsin.domain.lifecycle import pause, resume, retry
+from tocsin.domain.lifecycle import pause, resume
 from tocsin.domain.plan import Plan
+from tocsin.domain.runs import retry
 from tocsin.ports.storage import Storage
 
 MINUTE = timedelta(minutes=1)

@@ -284,10 +284,14 @@ async def test_every_field_of_a_planned_execution_is_kept(storage: Storage) -> N
         max_retries=7,
         retry_of=new_id(START),
         event_id=new_id(START),
+        event_handler_id=new_id(START),
+        depth=3,
         correlation_id="c",
         trace_id="t",
         span_id="s",
         parent_span_id="p",
+        trace_flags=2,
+        tracestate="vendor=word",
         metadata={"from": "test"},
     )
 

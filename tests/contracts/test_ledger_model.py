@@ -23,12 +23,13 @@ from tocsin.adapters.memory import memory_storage
 from tocsin.adapters.postgres import Access, open_postgres
 from tocsin.adapters.sqlite import open_sqlite
 from tocsin.adapters.system import ManualClock
-from tocsin.domain import lifecycle
+from tocsin.domain import lifecycle, runs
 from tocsin.domain.attempt import Attempt, Finish, hand_back, lose
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.domain.job import JobType, MisfirePolicy, OverlapPolicy, ScheduledJob
-from tocsin.domain.lifecycle import ManualRun, Moment
+from tocsin.domain.lifecycle import Moment
 from tocsin.domain.plan import NewId, Plan
+from tocsin.domain.runs import ManualRun
 from tocsin.ports.ledger import Lease, LogLine, Progress
 from tocsin.ports.storage import Storage
 
@@ -109,7 +110,7 @@ class StoresUnderLoad(RuleBasedStateMachine):
     def trigger(self, pick: int, times: int, key: str | None) -> None:
         request = ManualRun(payload={"pick": pick}, idempotency_key=key)
         for _ in range(times):
-            self.change(pick, lambda job, moment: lifecycle.trigger(job, moment, request), key=key)
+            self.change(pick, lambda job, moment: runs.trigger(job, moment, request), key=key)
 
     @rule(pick=PICKS, step=st.sampled_from([lifecycle.pause, lifecycle.resume, lifecycle.cancel, lifecycle.delete]))
     def steer(self, pick: int, step: Step) -> None:
@@ -134,7 +135,7 @@ class StoresUnderLoad(RuleBasedStateMachine):
 
         async def call(store: Storage, new_id: NewId) -> object:
             failed = await store.executions.get(TENANT, execution_id)
-            step: Step = lambda job, moment: lifecycle.retry(job, failed, moment)  # noqa: E731 - a step by its type
+            step: Step = lambda job, moment: runs.retry(job, failed, moment)  # noqa: E731 - a step by its type
             return await store.jobs.change(TENANT, failed.job_id, decision(step, new_id))
 
         self.ask(call)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from uuid import UUID
 
 import pytest
-from aiohttp.test_utils import TestServer
 
-from tests.http.nodes import StillNode, node_on
+from tests.http.nodes import StillNode
 from tests.makers import START, a_definition, a_worker, planner
-from tocsin.adapters.http import HttpScheduler, create_app
-from tocsin.adapters.system import ManualClock
 from tocsin.domain.definition import document
 from tocsin.domain.errors import (
     Conflict,
@@ -32,28 +28,12 @@ from tocsin.domain.errors import (
 from tocsin.domain.execution import ExecutionStatus, JobExecution, Origin
 from tocsin.domain.job import HandlerType, JobStatus, JobType, MisfirePolicy, OverlapPolicy, ScheduledJob
 from tocsin.domain.ledger import Fate, FindingKind, LedgerTotals, Window
-from tocsin.engines import Engines
 from tocsin.ports.ledger import LogLine
 from tocsin.ports.queries import ExecutionFilter, JobFilter, SortBy, SortOrder
 from tocsin.ports.reports import HealthStatus, Period
 from tocsin.ports.scheduler import IScheduler, OnConflict, Timing
 
 NOBODY = UUID(int=7)
-
-
-@pytest.fixture
-async def node(engines: Engines, clock: ManualClock) -> AsyncIterator[StillNode]:
-    async with node_on(engines, clock) as node:
-        yield node
-
-
-@pytest.fixture(params=["in process", "http"])
-async def scheduler(request: pytest.FixtureRequest, node: StillNode) -> AsyncIterator[IScheduler]:
-    if request.param == "in process":
-        yield node.scheduler
-        return
-    async with TestServer(create_app(node.face())) as server, HttpScheduler(str(server.make_url("/"))) as client:
-        yield client
 
 
 def shown(job: ScheduledJob) -> ScheduledJob:

@@ -19,7 +19,6 @@ from tocsin.domain.firing import fire
 from tocsin.domain.job import JobDefinition, JobStatus, JobType, MisfirePolicy, OverlapPolicy, ScheduledJob
 from tocsin.domain.ledger import JobLedger, LedgerReport, Window
 from tocsin.domain.lifecycle import (
-    ManualRun,
     Moment,
     cancel,
     create,
@@ -28,13 +27,12 @@ from tocsin.domain.lifecycle import (
     redefine,
     reschedule,
     resume,
-    retry,
-    trigger,
     unplannable,
     update,
 )
 from tocsin.domain.occurrences import EARLIEST
 from tocsin.domain.plan import JobChange, Plan, concluded, first_version, with_outcome
+from tocsin.domain.runs import ManualRun, retry, trigger
 
 BEGINNINGS: Final = tuple(
     datetime.fromisoformat(text)

@@ -12,8 +12,9 @@ from tests.makers import a_definition, a_job
 from tocsin.domain.errors import InvalidSchedule
 from tocsin.domain.execution import ExecutionStatus, JobExecution
 from tocsin.domain.job import JobDefinition, JobType, ScheduledJob
-from tocsin.domain.lifecycle import ManualRun, create
+from tocsin.domain.lifecycle import create
 from tocsin.domain.plan import Plan, conclude
+from tocsin.domain.runs import ManualRun
 
 NOON = 43_200
 PLAIN_RUN = ManualRun()

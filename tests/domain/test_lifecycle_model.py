@@ -13,8 +13,9 @@ from tests.makers import START, a_definition, occurrences_of
 from tocsin.domain.execution import ExecutionStatus, JobExecution, Origin
 from tocsin.domain.firing import fire
 from tocsin.domain.job import JobStatus, MisfirePolicy, OverlapPolicy, ScheduledJob
-from tocsin.domain.lifecycle import ManualRun, Moment, create, pause, resume, retry, trigger, update
+from tocsin.domain.lifecycle import Moment, create, pause, resume, update
 from tocsin.domain.plan import Plan, recorded
+from tocsin.domain.runs import ManualRun, retry, trigger
 
 ENDS = st.sampled_from([ExecutionStatus.SUCCESS, ExecutionStatus.FAILED, ExecutionStatus.TIMEOUT])
 SECONDS = st.sampled_from([7, 10, 30])

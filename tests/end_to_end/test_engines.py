@@ -202,3 +202,18 @@ async def test_a_node_that_ends_says_so(assembly: Assembly) -> None:
 
     [later] = await assembly.scheduler.list_workers()
     assert (worker.status, later.status, later.id) == ("live", "stopped", worker.id)
+
+
+async def test_the_calls_of_every_engine_are_measured(
+    settings: Settings, assembly: Assembly, scheduler: IScheduler, work: Work
+) -> None:
+    name = work.name("report")
+    job = await scheduler.schedule(JobDefinition(name="figures", type=JobType.EVENT, handler_name=name))
+    await ended(scheduler, (await scheduler.trigger_job(job.id)).id)
+
+    figures = assembly.telemetry.exposition().decode()
+
+    assert 'tocsin_store_time_seconds_count{operation="ledger.claim"}' in figures
+    assert f'tocsin_dispatch_time_seconds_count{{handler="{name}",handler_type="function"}} 1.0' in figures
+    assert ("tocsin_pool_size " in figures) is settings.uses_postgres
+    assert ('tocsin_pipe_time_seconds_count{operation="dispatch"}' in figures) is (settings.redis_url is not None)

@@ -204,7 +204,7 @@ async def cluster_of(
                 Node(
                     number=number,
                     folder=folder,
-                    environment=_environment({name: value for name, value in named.items() if value is not None}),
+                    environment=environment_of({name: value for name, value in named.items() if value is not None}),
                     lives=lives,
                     clock_offset=clock_offsets[number % len(clock_offsets)],
                     wires=wires,
@@ -229,7 +229,7 @@ async def _wires(
     return Wires(database=database, redis=redis), (through_database, through_redis)
 
 
-def _environment(settings: dict[str, object]) -> dict[str, str]:
+def environment_of(settings: dict[str, object]) -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("TOCSIN_")}
     ours = {"handlers": "tests.faults.jobs", "port": 0, "log_format": "json", **settings}
     path = os.pathsep.join(filter(None, [str(CHECKOUT), inherited.get("PYTHONPATH")]))

@@ -50,6 +50,11 @@ async def work(context: tocsin.HandlerContext) -> dict[str, int]:
     return {"attempt": context.attempt}
 
 
+@tocsin.handler("take")
+async def take() -> None:
+    """Do nothing about an event."""
+
+
 @tocsin.handler("hold")
 async def hold(context: tocsin.HandlerContext) -> dict[str, int]:
     """Run while the file exists that the payload names."""

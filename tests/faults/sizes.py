@@ -20,7 +20,8 @@ class Size:
 
     `jobs` fire every second for `load`, amid `one_time_jobs`; the kills have `killing` on each engine. `kill_every`
     is the time from one kill to the next, `pause` how long a server answers nobody, `horizon` for how long a
-    transaction keeps dead rows, `backlog` how many executions wait in the pipe. `patience` is how long a cluster may
+    transaction keeps dead rows, `backlog` how many executions wait in the pipe, `events` how many are published.
+    `patience` is how long a cluster may
     take to have everything done once the load has ended: to reach it is a failure.
     """
 
@@ -33,6 +34,7 @@ class Size:
     pause: float
     horizon: float
     backlog: int
+    events: int
     patience: float
     lease: int = 3
 
@@ -47,6 +49,7 @@ CI: Final = Size(
     pause=5,
     horizon=12,
     backlog=5_000,
+    events=2_000,
     patience=120,
 )
 
@@ -63,6 +66,7 @@ def full(minutes: float) -> Size:
         pause=20,
         horizon=180,
         backlog=50_000,
+        events=10_000,
         patience=1_800,
     )
 

@@ -10,6 +10,7 @@ from yarl import URL
 
 from tocsin.adapters.handlers.client import OutgoingClient
 from tocsin.adapters.handlers.targets import TargetPolicy
+from tocsin.ports.telemetry import Telemetry
 
 LOOPBACK = ("127.0.0.0/8", "::1/128")
 
@@ -33,9 +34,9 @@ async def serving(answer: Answer) -> AsyncIterator[URL]:
 
 
 @asynccontextmanager
-async def calling(*allowed: str) -> AsyncIterator[OutgoingClient]:
+async def calling(*allowed: str, telemetry: Telemetry | None = None) -> AsyncIterator[OutgoingClient]:
     """Open a client that may call loopback, or only what is named."""
-    client = OutgoingClient(TargetPolicy.allowing(allowed or LOOPBACK))
+    client = OutgoingClient(TargetPolicy.allowing(allowed or LOOPBACK), telemetry=telemetry)
     try:
         yield client
     finally:

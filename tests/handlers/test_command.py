@@ -5,6 +5,7 @@ import fcntl
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tocsin.adapters.handlers.command import CommandHandler
 from tocsin.adapters.handlers.output import KEPT_BYTES, LINE_BYTES
 from tocsin.domain.errors import HandlerFailed, InvalidJob
 from tocsin.domain.json import Json
+from tocsin.domain.trace import TraceContext
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "INHERITED": "yes", "TOCSIN_DATABASE_URL": "secret"}
 
@@ -113,6 +115,16 @@ async def test_the_environment_is_the_nodes_without_its_settings() -> None:
         "TOCSIN_JOB_NAME": "nightly",
         "TOCSIN_SCHEDULED_AT": "2026-03-01T12:00:00Z",
     }
+
+
+async def test_a_command_is_told_the_span_of_its_attempt_and_never_that_of_the_node() -> None:
+    log, inherited = WrittenLog(), {**ENVIRONMENT, "TRACEPARENT": "of the node", "TRACESTATE": "of the node"}
+    trace = TraceContext(trace_id="0af7651916cd43dd8448eb211c80319c", span_id="b7ad6b7169203331", flags=0)
+
+    await CommandHandler(inherited)(replace(a_context({"argv": ["env"]}, log=log), trace=trace))
+
+    told = [line for line in log.of("stdout") if line.startswith("TRACE")]
+    assert told == ["TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"]
 
 
 async def test_a_command_runs_in_the_directory_given() -> None:

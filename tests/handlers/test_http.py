@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from aiohttp import web
 
+from tests.application.rig import Notes
 from tests.handlers.contexts import a_context
 from tests.handlers.server import Answer, calling, serving
 from tocsin.adapters.handlers.client import OutgoingClient
@@ -15,7 +16,9 @@ from tocsin.adapters.handlers.http import BODY_LIMIT, HttpHandler
 from tocsin.adapters.handlers.targets import TargetPolicy, TargetRefused
 from tocsin.domain.errors import HandlerFailed, InvalidJob
 from tocsin.domain.json import Json, storable
+from tocsin.domain.trace import TraceContext, read_trace_context
 from tocsin.ports.handlers import HandlerContext
+from tocsin.ports.telemetry import SpanKind
 
 COMPLETE: dict[str, Json] = {"method": "GET", "url": "https://example.com/"}
 
@@ -62,7 +65,8 @@ async def test_the_answer_is_the_result() -> None:
 
 
 async def test_the_call_tells_which_attempt_it_is() -> None:
-    context = replace(a_context(), trace_id="0af7651916cd43dd8448eb211c80319c", span_id="b7ad6b7169203331")
+    trace = TraceContext(trace_id="0af7651916cd43dd8448eb211c80319c", span_id="b7ad6b7169203331")
+    context = replace(a_context(), trace=trace)
 
     headers = (await echoed(context))["headers"]
 
@@ -72,6 +76,37 @@ async def test_the_call_tells_which_attempt_it_is() -> None:
     assert headers["tocsin-execution-id"] == "01890a5d-ac96-774b-bcce-b302099a8057"
     assert headers["tocsin-scheduled-at"] == "2026-03-01T12:00:00Z"
     assert headers["traceparent"] == "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+async def test_the_state_of_a_trace_goes_along() -> None:
+    trace = TraceContext(trace_id="0af7651916cd43dd8448eb211c80319c", span_id="b7ad6b7169203331", tracestate="a=1,b=2")
+
+    headers = (await echoed(replace(a_context(), trace=trace)))["headers"]
+
+    assert isinstance(headers, dict)
+    assert headers["tracestate"] == "a=1,b=2"
+
+
+async def test_where_spans_are_recorded_a_call_is_one_and_names_itself() -> None:
+    trace = TraceContext(trace_id="0af7651916cd43dd8448eb211c80319c", span_id="b7ad6b7169203331")
+    notes = Notes()
+    notes.records = True
+
+    async with serving(echo) as url, calling(telemetry=notes) as client:
+        payload = {"method": "POST", "url": str(url / "path" % {"key": "secret"})}
+        answer = await HttpHandler(client)(replace(a_context(payload), trace=trace))
+    [span] = notes.spans
+
+    assert (span.name, span.kind, span.parent) == ("POST", SpanKind.CLIENT, trace)
+    assert span.attributes == {
+        "http.request.method": "POST",
+        "server.address": "127.0.0.1",
+        "server.port": url.port,
+        "url.full": str(url / "path"),
+    }
+    sent = storable(answer)["body"]["headers"]["traceparent"]  # type: ignore[index, call-overload]  # JSON that is known.
+    assert read_trace_context(str(sent)) not in {None, trace}
+    assert str(sent).startswith(f"00-{trace.trace_id}-")
 
 
 async def test_an_idempotency_key_cannot_smuggle_a_header() -> None:

@@ -18,12 +18,15 @@ from openapi_schema_validator import OAS31Validator
 from tests.contracts.steps import claim
 from tests.makers import a_failure, a_success
 from tocsin.adapters.calendar import CroniterCalendar
+from tocsin.adapters.cel import open_cel
 from tocsin.adapters.handlers.catalog import LocalHandlers
 from tocsin.adapters.handlers.functions import FunctionRegistry
 from tocsin.adapters.http import Node, create_app
 from tocsin.adapters.memory import InProcessDispatcher, LocalBells, memory_storage
 from tocsin.adapters.system import ManualClock, Uuid7Sequence
 from tocsin.adapters.telemetry import StructuredLog
+from tocsin.application.auditing import Auditor
+from tocsin.application.event_parts import EventParts, EventPorts
 from tocsin.application.health import HealthCheck
 from tocsin.application.planning import Planning
 from tocsin.application.scheduler import Scheduler, Wakers
@@ -88,7 +91,11 @@ class Api:
     async def ask(self, method: str, path: str, body: object = None, **options: Any) -> Answer:  # noqa: ANN401
         if body is not None:
             options["json"] = body
-        url = path if path.startswith(("/health", "/ready", "/docs", "/openapi.json")) or path == "/" else BASE + path
+        url = (
+            path
+            if path.startswith(("/health", "/ready", "/docs", "/openapi.json", "/metrics")) or path == "/"
+            else BASE + path
+        )
         async with self.client.request(method, url, allow_redirects=False, **options) as response:
             answer = Answer(status=response.status, headers=response.headers, text=await response.text("utf-8"))
         self._check(method, url.partition("?")[0], answer)
@@ -140,15 +147,30 @@ async def node_on(engines: Engines, clock: ManualClock) -> AsyncIterator[StillNo
         functions.handler(name)(lambda: None)
     log, ring = io.StringIO(), engines.bells.ring
     telemetry = StructuredLog(stream=log)
+    planning = Planning(CroniterCalendar(), Uuid7Sequence(), telemetry)
 
     async def nothing() -> dict[str, Json]:
         return {}
 
-    async with LocalHandlers(health=nothing, retention=nothing, functions=functions) as handlers:
+    async with (
+        LocalHandlers(health=nothing, retention=nothing, functions=functions) as handlers,
+        open_cel() as expressions,
+    ):
+        pipe = engines.pipe or InProcessDispatcher()
+        ports = EventPorts(
+            storage=engines.storage,
+            expressions=expressions,
+            planning=planning,
+            dispatcher=pipe,
+            clock=clock,
+            telemetry=telemetry,
+        )
         scheduler = Scheduler(
             storage=engines.storage,
-            planning=Planning(CroniterCalendar(), Uuid7Sequence(), telemetry),
-            dispatcher=engines.pipe or InProcessDispatcher(),
+            planning=planning,
+            auditor=Auditor(planning=planning),
+            events=EventParts.of(ports).events,
+            dispatcher=pipe,
             handlers=handlers,
             health=HealthCheck(storage=engines.storage, clock=clock),
             telemetry=telemetry,

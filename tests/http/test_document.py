@@ -72,7 +72,12 @@ async def test_a_patch_claims_no_defaults(api: Api) -> None:
 
 @pytest.mark.parametrize(
     ("path", "names", "status"),
-    [("/jobs", {"cron", "interval", "one_time"}, 201), ("/schedules/preview", {"cron", "interval", "instant"}, 200)],
+    [
+        ("/jobs", {"cron", "interval", "one_time"}, 201),
+        ("/schedules/preview", {"cron", "interval", "instant"}, 200),
+        ("/events", {"order"}, 202),
+        ("/event-handlers", {"escalate", "resolve", "chain"}, 201),
+    ],
 )
 async def test_the_examples_in_the_document_work(api: Api, path: str, names: set[str], status: int) -> None:
     media = api.document["paths"][f"/api/v1{path}"]["post"]["requestBody"]["content"]["application/json"]

@@ -6,10 +6,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.http.nodes import NOBODY, Api, a_body
+from tocsin.adapters.http.wire.event_handlers import EventHandlerIn, EventHandlerPatch
+from tocsin.adapters.http.wire.events import CloudEventIn, EventIn
 from tocsin.adapters.http.wire.executions import TriggerIn
 from tocsin.adapters.http.wire.jobs import JobIn, JobPatch, ScheduleIn
 from tocsin.adapters.http.wire.model import Input
-from tocsin.adapters.http.wire.queries import ExecutionQuery, JobQuery, LogQuery, PreviewQuery
+from tocsin.adapters.http.wire.queries import (
+    EventHandlerQuery,
+    EventQuery,
+    ExecutionQuery,
+    JobQuery,
+    LogQuery,
+    PreviewQuery,
+)
+from tocsin.adapters.http.wire.replays import ReplayIn
 from tocsin.adapters.http.wire.schedules import PreviewIn
 
 # The server keeps what an example made, and no example depends on it.
@@ -112,6 +122,58 @@ async def test_no_trigger_is_a_500(api: Api, body: object) -> None:
     job = await api.job()
 
     assert (await api.ask("POST", f"/jobs/{job['id']}/trigger", json=body)).status in {202, 400, 422}
+
+
+SOUND_EVENT: dict[str, object] = {"name": "a", "specversion": "1.0", "id": "1", "source": "a", "type": "a"}
+
+
+def changed(model: type[Input], sound: dict[str, object]) -> st.SearchStrategy[object]:
+    """Sound bodies with a few fields replaced."""
+    fields = st.dictionaries(st.sampled_from(sorted(model.model_fields)), VALUES, max_size=3)
+    kept = {name: value for name, value in sound.items() if name in model.model_fields}
+    return fields.map(lambda replaced: {**kept, **replaced}) | bodies(model)
+
+
+@shared_server
+@given(plain=changed(EventIn, SOUND_EVENT), cloud=changed(CloudEventIn, SOUND_EVENT))
+async def test_no_event_is_a_500(api: Api, plain: object, cloud: object) -> None:
+    headers = {"Content-Type": "application/cloudevents+json"}
+
+    answers = [
+        await api.ask("POST", "/events", json=plain),
+        await api.ask("POST", "/events", json=[plain]),
+        await api.ask("POST", "/events", json=cloud, headers=headers),
+    ]
+
+    assert {answer.status for answer in answers} <= {202, 400, 422}
+
+
+@shared_server
+@given(
+    body=changed(EventHandlerIn, {"event": "nobody.knows", "action": {"type": "publish", "name": "a"}}),
+    patch=bodies(EventHandlerPatch),
+    replay=bodies(ReplayIn),
+)
+async def test_no_event_handler_is_a_500(api: Api, body: object, patch: object, replay: object) -> None:
+    made = await api.ask("POST", "/event-handlers", json=body)
+    path = f"/event-handlers/{made.body['id'] if made.status == 201 else NOBODY}"
+
+    answers = [await api.ask("PATCH", path, json=patch), await api.ask("POST", f"{path}/replay", json=replay)]
+
+    assert {answer.status for answer in (made, *answers)} <= {200, 201, 400, 404, 409, 422}
+
+
+@shared_server
+@given(events=queries(EventQuery), handlers=queries(EventHandlerQuery))
+async def test_no_query_about_events_is_a_500(
+    api: Api, events: list[tuple[str, str]], handlers: list[tuple[str, str]]
+) -> None:
+    answers = [
+        await api.ask("GET", "/events", params=events),
+        await api.ask("GET", "/event-handlers", params=handlers),
+    ]
+
+    assert {answer.status for answer in answers} <= {200, 422}
 
 
 @shared_server

@@ -15,7 +15,6 @@ import pytest
 
 from tests.http.nodes import BASE, Api, StillNode, a_body, serving_with
 from tocsin.adapters.http.app import BODY_LIMIT
-from tocsin.adapters.http.trace import continued
 from tocsin.application.scheduler import Scheduler
 from tocsin.domain.errors import StoreUnavailable
 from tocsin.domain.job import ScheduledJob
@@ -208,7 +207,7 @@ async def test_head_is_get_without_the_body(api: Api) -> None:
     ]
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/jobs/", "/jobs/x/y/z", "/events", "/stream", "/../../etc/passwd"])
+@pytest.mark.parametrize("path", ["/nothing", "/jobs/", "/jobs/x/y/z", "/event", "/streams", "/../../etc/passwd"])
 async def test_a_path_that_is_not_served_is_a_404(api: Api, path: str) -> None:
     answer = await api.ask("GET", path)
 
@@ -248,15 +247,20 @@ async def test_a_trace_goes_on_in_the_answer(api: Api) -> None:
         "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more",
     ],
 )
-def test_without_a_valid_trace_a_new_one_begins(header: str | None) -> None:
-    begun = continued(header)
+async def test_without_a_valid_trace_a_new_one_begins(api: Api, header: str | None) -> None:
+    answer = await api.ask("GET", "/jobs", headers={} if header is None else {"traceparent": header})
 
+    begun = answer.headers["traceparent"]
     assert re.fullmatch("00-[0-9a-f]{32}-[0-9a-f]{16}-00", begun)
     assert "4bf92f3577b34da6" not in begun.lower()
 
 
-def test_a_later_version_of_the_header_may_have_more() -> None:
-    assert continued("01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more").startswith("00-4bf92f3577b34da6")
+async def test_a_later_version_of_the_header_may_have_more(api: Api) -> None:
+    later = "01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more"
+
+    answer = await api.ask("GET", "/jobs", headers={"traceparent": later})
+
+    assert answer.headers["traceparent"].startswith("00-4bf92f3577b34da6")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

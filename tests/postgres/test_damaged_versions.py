@@ -32,7 +32,9 @@ async def test_a_version_that_cannot_be_read_hides_no_anomaly_of_other_jobs(
 ) -> None:
     notes = Notes()
     auditor = Auditor(planning=Planning(CroniterCalendar(), Uuid7Sequence(), notes))
-    watch = LedgerWatch(ledger=storage.ledger, jobs=storage.jobs, auditor=auditor, telemetry=notes)
+    watch = LedgerWatch(
+        ledger=storage.ledger, jobs=storage.jobs, outbox=storage.outbox, auditor=auditor, telemetry=notes
+    )
     damaged, *sound = [await storage.jobs.add(a_job(overlap_policy=OverlapPolicy.ALLOW_ALL)) for _ in range(3)]
     clock.advance(60)
     await storage.ledger.fire(lambda job, now: replace(planner(job, now), executions=()), limit=10)

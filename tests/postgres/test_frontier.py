@@ -10,7 +10,7 @@ import pytest
 from tests.contracts.steps import trigger
 from tests.makers import START, a_job, an_event_job, planner
 from tocsin.adapters.postgres.filters import EVER
-from tocsin.adapters.postgres.firing import Frontier
+from tocsin.adapters.postgres.frontier import Frontier
 from tocsin.adapters.system import ManualClock
 from tocsin.domain.job import JobType
 from tocsin.ports.storage import Storage

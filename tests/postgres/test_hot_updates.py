@@ -7,8 +7,9 @@ from typing import Final
 
 import pytest
 
+from tests.contracts.event_steps import a_runner, running, trigger_one
 from tests.makers import a_success, an_event_job, triggered
-from tocsin.adapters.postgres import Access, Database
+from tocsin.adapters.postgres import Access, Database, postgres_storage
 from tocsin.adapters.postgres.jobs import PostgresJobs
 from tocsin.adapters.postgres.ledger import PostgresLedger
 from tocsin.adapters.postgres.statements import Statement
@@ -53,7 +54,7 @@ async def updates(database: Database, table: str) -> Updates:
     return Updates(row["updates"], row["hot"])
 
 
-async def running(database: Database, count: int) -> list[Attempt]:
+async def attempts_of(database: Database, count: int) -> list[Attempt]:
     jobs = PostgresJobs(database)
     job = await jobs.add(an_event_job(concurrency=count))
     changed = [await jobs.change(job.tenant_id, job.id, triggered()) for _ in range(count)]
@@ -62,7 +63,7 @@ async def running(database: Database, count: int) -> list[Attempt]:
 
 
 async def test_a_heartbeat_touches_no_index(alone: Database) -> None:
-    attempts = await running(alone, 200)
+    attempts = await attempts_of(alone, 200)
     ledger = PostgresLedger(alone)
     holds = dict.fromkeys([(each.execution_id, 1) for each in attempts], timedelta(hours=1))
     # What was claimed together lies together; the first few heartbeats make room for the next version beside each.
@@ -77,7 +78,7 @@ async def test_a_heartbeat_touches_no_index(alone: Database) -> None:
 
 
 async def test_progress_touches_no_index(alone: Database) -> None:
-    [attempt] = await running(alone, 1)
+    [attempt] = await attempts_of(alone, 1)
     before = await updates(alone, "executions")
 
     for percent in range(50):
@@ -88,10 +89,27 @@ async def test_progress_touches_no_index(alone: Database) -> None:
 
 
 async def test_counting_touches_no_index(alone: Database) -> None:
-    attempts = await running(alone, 50)
+    attempts = await attempts_of(alone, 50)
     before = await updates(alone, "job_counters")
 
     for attempt in attempts:
         await PostgresLedger(alone).finish([a_success(attempt)])
 
     assert (await updates(alone, "job_counters")).since(before) == Updates(all=50, hot=50)
+
+
+async def test_counting_for_event_handlers_touches_no_index(alone: Database) -> None:
+    storage = postgres_storage(alone)
+    job = await storage.jobs.add(an_event_job(concurrency=50))
+    handler = await a_runner(storage, job)
+    before = await updates(alone, "event_handler_counters")
+
+    for _ in range(20):
+        event = await trigger_one(storage, running(handler, job))
+        assert event.impact is not None
+        [attempt] = await storage.ledger.claim(event.impact.execution_ids, worker_id=WORKER)
+        await storage.ledger.finish([a_success(attempt)])
+
+    assert (await updates(alone, "event_handler_counters")).since(before) == Updates(all=40, hot=40)
+    counted = (await storage.event_handlers.get(handler.tenant_id, handler.id)).counters
+    assert (counted.triggered, counted.matched, counted.succeeded, counted.failed) == (20, 20, 20, 0)

@@ -21,7 +21,7 @@ from deploy.local.postgres import AVAILABLE_VERSIONS
 from tests.postgres_server import PostgresServers
 from tocsin.adapters.postgres import Access
 from tocsin.adapters.postgres.connection import SCHEMA
-from tocsin.adapters.postgres.firing import Frontier
+from tocsin.adapters.postgres.frontier import Frontier
 from tocsin.adapters.postgres.statements import statements
 
 if TYPE_CHECKING:
@@ -130,7 +130,8 @@ async def buffers(connection: Connection, file: str, name: str, **parameters: ob
 
 
 async def claimed(connection: Connection) -> int:
-    return await buffers(connection, "ledger", "claim", ids=IDS, now=NOW, worker_id="node", lock_timeout_seconds=60)
+    worker = {"worker_id": "node", "lock_timeout_seconds": 60}
+    return await buffers(connection, "ledger", "claim", ids=IDS, now=NOW, is_told=False, **worker)
 
 
 async def found_due(connection: Connection, since: datetime) -> int:

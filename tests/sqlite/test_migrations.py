@@ -21,8 +21,10 @@ NEWEST = migrate.migrations()[-1].version
 
 
 def tables(path: Path) -> set[str]:
+    # But for those of the engine itself, which nobody can drop.
+    ours = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
     with closing(sqlite3.connect(path)) as connection:
-        return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        return {name for (name,) in connection.execute(ours)}
 
 
 def count(path: Path, table: str) -> int:

@@ -6,7 +6,20 @@ from typing import Annotated, Final
 
 import typer
 
-from . import executions, import_crontab, job_commands, job_definitions, jobs, ledger, local, node
+from . import (
+    event_handlers,
+    event_on,
+    events,
+    executions,
+    following,
+    import_crontab,
+    job_commands,
+    job_definitions,
+    jobs,
+    ledger,
+    local,
+    node,
+)
 from .exits import MEANINGS
 from .factories import Factories
 from .session import DEFAULT_SERVER, Invocation, JsonOption
@@ -26,6 +39,8 @@ def create_cli(factories: Factories) -> typer.Typer:
     runs = _group("What ran, and running it again.")
     executions.register(runs)
     app.add_typer(runs, name="executions")
+    app.add_typer(_events(), name="events")
+    following.register(app)
     proof = _group("Whether every nominal time is accounted for.")
     ledger.register(proof)
     app.add_typer(proof, name="ledger")
@@ -42,6 +57,16 @@ def _jobs() -> typer.Typer:
     group = _group("What is to run, when, and under which rules.")
     for module in (jobs, job_definitions, job_commands):
         module.register(group)
+    return group
+
+
+def _events() -> typer.Typer:
+    group = _group("What happens elsewhere, and what is to follow from it.")
+    rules = _group("The standing rules about events.")
+    event_on.register(group)
+    events.register(group)
+    event_handlers.register(rules)
+    group.add_typer(rules, name="handlers")
     return group
 
 

@@ -12,10 +12,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from ...domain.event import ACTION_TYPES, Event, EventHandler
+from ...domain.impact import Impact
 from ...domain.job import JobType, ScheduledJob
 from ...domain.json import Json
 from ...domain.ledger import Fate, LedgerReport
 from ...ports.reports import JobStatistics, Metrics, PreviewedFire
+from ...ports.scheduler import EventOutcome, EventReport, FeedItem
 from ...ports.stores import Page
 
 if TYPE_CHECKING:
@@ -56,6 +59,11 @@ def encode(value: object) -> str:
     return json.dumps(to_json(value), indent=2, ensure_ascii=True)
 
 
+def encode_line(value: object) -> str:
+    """Write a value as JSON text of one line, as for `encode`."""
+    return json.dumps(to_json(value), ensure_ascii=True)
+
+
 def _record(value: object) -> dict[str, Json]:
     return _WRITERS.get(type(value), _members)(value)
 
@@ -94,11 +102,50 @@ def _job(job: ScheduledJob) -> dict[str, Json]:
     definition = job.definition
     once = definition.type is JobType.ONE_TIME and definition.schedule is not None
     return (
-        _without(job, "definition", "counters", "outcome")
+        _without(job, "definition", "counters", "outcome", "depth")
+        | {"created_in": None if job.created_in is None else job.created_in.traceparent}
         | _members(definition)
         | {name: getattr(job.counters, name) for name in _COUNTERS}
         | {"execute_at": to_json(datetime.fromisoformat(definition.schedule or "")) if once else None}
     )
+
+
+def _event(event: Event) -> dict[str, Json]:
+    trace = event.trace
+    return _without(event, "trace") | {
+        "trace_id": trace.trace_id,
+        "span_id": trace.span_id,
+        "trace_flags": trace.flags,
+        "tracestate": trace.tracestate,
+    }
+
+
+def _event_report(report: EventReport) -> dict[str, Json]:
+    return _event(report.event) | {"executions": to_json(report.executions)}
+
+
+def _event_outcome(outcome: EventOutcome) -> dict[str, Json]:
+    return _without(outcome, "execution_ids", "is_duplicate") | {
+        "executions": to_json(outcome.execution_ids),
+        "duplicate": outcome.is_duplicate,
+    }
+
+
+def _event_handler(handler: EventHandler) -> dict[str, Json]:
+    own = _without(handler, "definition", "counters")
+    return own | _members(handler.definition) | _members(handler.counters)
+
+
+def _impact(impact: Impact) -> dict[str, Json]:
+    return _members(impact) | {"matched": impact.matched, "hash": impact.hash}
+
+
+def _fact(item: FeedItem) -> dict[str, Json]:
+    return {"position": item.position} | ({} if item.fact is None else _event(item.fact))
+
+
+def _action(name: str) -> Callable[[object], dict[str, Json]]:
+    return lambda action: {"type": name} | _members(action)
 
 
 def _without(value: object, *left_out: str) -> dict[str, Json]:
@@ -113,6 +160,13 @@ def _members(value: object) -> dict[str, Json]:
 _WRITERS: Final[Mapping[type, Callable[[Any], dict[str, Json]]]] = MappingProxyType(
     {
         ScheduledJob: _job,
+        Event: _event,
+        EventReport: _event_report,
+        EventOutcome: _event_outcome,
+        EventHandler: _event_handler,
+        Impact: _impact,
+        FeedItem: _fact,
+        **{kind: _action(name) for name, kind in ACTION_TYPES.items()},
         Page: _page,
         PreviewedFire: _fire,
         JobStatistics: _statistics,

@@ -90,7 +90,12 @@ def execution_facts(execution: JobExecution) -> RenderableType:
             "payload": None if execution.payload is None else Text(encode(execution.payload)),
             "idempotency key": execution.idempotency_key,
             "metadata": _metadata(execution.metadata),
+            "event": None if execution.event_id is None else str(execution.event_id),
+            "event handler": None if execution.event_handler_id is None else str(execution.event_handler_id),
+            "depth": execution.depth or None,
+            "correlation": execution.correlation_id,
             "trace": execution.trace_id,
+            "span": execution.span_id,
         },
     )
     if not execution.past_attempts:
@@ -110,10 +115,11 @@ def log(page: Page[LogLine]) -> RenderableType:
     """Draw log lines, one below the other."""
     if not page.items:
         return Text("no log lines", style="dim")
-    return Text("\n").join(_line(each) for each in page.items)
+    return Text("\n").join(log_line(each) for each in page.items)
 
 
-def _line(line: LogLine) -> Text:
+def log_line(line: LogLine) -> Text:
+    """Draw one log line."""
     instant = line.logged_at.astimezone()
     text = Text(f"{instant:%H:%M:%S}.{instant.microsecond // 1000:03} ", style="dim")
     text.append(f"{line.attempt} ", style="dim")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
+from ...domain.errors import InvalidInput
 from ...domain.execution import ExecutionStatus, Origin
 from ...ports.queries import ExecutionFilter
 from .confirmation import confirm
 from .execution_views import execution_facts, execution_list, executions_of_jobs, log
+from .following import follow_logs
 from .instants import optional_bound
 from .options import (
     CursorOption,
@@ -21,8 +23,10 @@ from .options import (
     UntilOption,
     YesOption,
 )
-from .references import execution_id, find_job, job_names
+from .references import event_id, execution_id, find_job, job_names
 from .session import Session, querying, remote
+
+DEFAULT_LINES: Final = 250
 
 
 def register(executions: typer.Typer) -> None:
@@ -40,6 +44,7 @@ async def list_executions(
     job: Annotated[str | None, typer.Option(metavar="JOB", help="Only this job's; a deleted one's by its id.")] = None,
     status: Annotated[list[ExecutionStatus] | None, typer.Option(help="Only these; repeatable.")] = None,
     origin: Annotated[list[Origin] | None, typer.Option(help="Only these; repeatable.")] = None,
+    event: Annotated[str | None, typer.Option(metavar="EVENT", help="Only what came of this event.")] = None,
     since: SinceOption = None,
     until: UntilOption = None,
     limit: LimitOption = 50,
@@ -54,6 +59,7 @@ async def list_executions(
             job_id=None if job is None else await find_job(scheduler, job),
             status=tuple(status or ()),
             origin=tuple(origin or ()),
+            event_id=None if event is None else event_id(event),
             scheduled_after=scheduled_after,
             scheduled_before=scheduled_before,
             limit=limit,
@@ -78,12 +84,22 @@ async def logs(
     session: Session,
     execution: ExecutionArgument,
     *,
+    follow: Annotated[
+        bool,
+        typer.Option("--follow", "-f", help="Show lines as they come, until it has ended; exits with 1 if it failed."),
+    ] = False,
     after: Annotated[int, typer.Option(metavar="N", help="Pass over this many lines.")] = 0,
-    limit: Annotated[int, typer.Option(metavar="N", help="Show at most this many, 1 to 1000.")] = 250,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="Show at most this many, 1 to 1000; else 250.")] = None,
 ) -> None:
     """Show what an execution's handler logged."""
+    if follow:
+        if limit is not None:
+            raise InvalidInput.of("limit", "does not go with --follow")
+        await follow_logs(session, execution_id(execution), after)
+        return
     async with session.connect() as scheduler:
-        page = await scheduler.get_execution_logs(execution_id(execution), after=after, limit=limit)
+        most = DEFAULT_LINES if limit is None else limit
+        page = await scheduler.get_execution_logs(execution_id(execution), after=after, limit=most)
     session.output.show(page, log)
     seen = after + len(page.items)
     if page.items and seen < page.total:

@@ -11,6 +11,8 @@ import typer
 
 from ...domain.errors import (
     Conflict,
+    EventHandlerNotFound,
+    EventNotFound,
     ExecutionNotFound,
     HandlerNotFound,
     InvalidInput,
@@ -42,12 +44,15 @@ class ExitCode(IntEnum):
 
 MEANINGS: Final = (
     (ExitCode.OK, "done; for health: healthy or degraded"),
-    (ExitCode.FAILED, "the operation failed; for health: unhealthy; for ledger verify: something was found"),
+    (
+        ExitCode.FAILED,
+        "the operation, or what was followed, failed; for health: unhealthy; for ledger verify: findings",
+    ),
     (ExitCode.INVALID, "the command line or an input is not valid; nothing was changed"),
     (ExitCode.UNREACHABLE, "no node answers at the server's address, or its store does not"),
-    (ExitCode.NOT_FOUND, "no such job, execution or worker"),
+    (ExitCode.NOT_FOUND, "no such job, execution, event, event handler or worker"),
     (ExitCode.CONFLICT, "the key is taken, the version is another, or the state does not allow it"),
-    (ExitCode.PARTLY, "import: some lines were not carried over; each is listed with its reason"),
+    (ExitCode.PARTLY, "import, events send: some lines were refused; each is listed with its reason"),
     (ExitCode.INTERRUPTED, "interrupted by Ctrl-C"),
 )
 
@@ -61,16 +66,28 @@ _CODES: Final = (
 )
 
 Advice: TypeAlias = Sequence[tuple[type[TocsinError], str]]
-"""What to do next, by the kind of the error; the first that fits holds."""
+"""What to do next, by the kind of the error; the first that fits holds. That of a conflict names what is there."""
+
+_START: Final = "start a node that has it (`tocsin serve --handlers MODULE`)"
 
 REMOTE_ADVICE: Final[Advice] = (
     (JobNotFound, "`tocsin jobs list` shows what there is"),
     (ExecutionNotFound, "`tocsin executions list` shows what there is"),
+    (EventNotFound, "`tocsin events list` shows what there is"),
+    (EventHandlerNotFound, "`tocsin events handlers list` shows what there is"),
     (WorkerNotFound, "`tocsin workers` shows what there is"),
+    (Conflict, "`tocsin jobs show {existing_id}` shows what is in the way"),
     (VersionConflict, "read it again with `tocsin jobs show`, then repeat with --expected-version"),
-    (HandlerNotFound, "start a node that has it (`tocsin serve --handlers MODULE`), or give --allow-unknown-handler"),
+    (HandlerNotFound, f"{_START}, or give --allow-unknown-handler"),
     (ServerUnreachable, "start a node with `tocsin serve`, or name another with --server or TOCSIN_SERVER"),
     (StoreUnavailable, "the node answers, but cannot reach its store or its pipe; `tocsin health` shows more"),
+)
+
+EVENT_HANDLER_ADVICE: Final[Advice] = (
+    (Conflict, "`tocsin events handlers show {existing_id}` shows what is in the way; see --on-conflict"),
+    (VersionConflict, "read it again with `tocsin events handlers show`, then repeat with --expected-version"),
+    (HandlerNotFound, _START),
+    *REMOTE_ADVICE,
 )
 
 
@@ -86,9 +103,9 @@ def explain(error: TocsinError, advice: Advice = ()) -> Iterator[str]:
         yield from (f"  {visible(each.field)}: {visible(each.message)}" for each in error.errors)
     else:
         yield f"Error: {visible(error.message)} ({error.code})"
-    if isinstance(error, Conflict) and error.existing_id is not None:
-        yield f"Next: `tocsin jobs show {error.existing_id}` shows what is in the way"
     words = next((words for kind, words in advice if isinstance(error, kind)), None)
+    if words is not None and isinstance(error, Conflict):
+        words = None if error.existing_id is None else words.format(existing_id=error.existing_id)
     if words is not None:
         yield f"Next: {words}"
 

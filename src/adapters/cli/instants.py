@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
-from ...domain.durations import parse_words
+from ...domain.durations import parse_iso, parse_words
 from ...domain.errors import InvalidInput
 from ...domain.zones import instant_of, load_zone, seam_at
 
@@ -55,15 +55,33 @@ def optional_bound(text: str | None, field: str, *, past: bool = False) -> datet
     Raises:
         InvalidInput: it cannot be read, or has no offset.
     """
-    if text is None:
-        return None
+    return None if text is None else read_bound(text, field, past=past)
+
+
+def read_bound(text: str, field: str, *, past: bool = False) -> datetime:
+    """Read a bound that may not be left out, as `optional_bound`."""
     if text.endswith(_AGO):
-        return _full_second() - _length(text.removesuffix(_AGO), field)
+        return _full_second() - read_length(text.removesuffix(_AGO), field)
     try:
         return datetime.combine(date.fromisoformat(text), time(), UTC)
     except ValueError:
         examples = _PAST if past else _ANY
         return _ahead(text, field) or _written(text, field, examples, lambda wall: _without_zone(wall, field))
+
+
+def read_length(text: str, field: str) -> timedelta:
+    """
+    Read a length of time: `10m`, `1h30m`, `6 hours` or `PT6H`.
+
+    Raises:
+        InvalidInput: it is none, or longer than 366 days.
+    """
+    length = text.strip().lower()
+    try:
+        return parse_iso(length.upper()) if length.startswith("p") else parse_words(length)
+    except InvalidInput:
+        expected = "is not a length of time of up to 366 days, such as 10m, 1h30m or 6 hours"
+        raise InvalidInput.of(field, f"{length!r} {expected}") from None
 
 
 def is_relative(text: str) -> bool:
@@ -74,7 +92,7 @@ def is_relative(text: str) -> bool:
 def _ahead(text: str, field: str) -> datetime | None:
     if not is_relative(text):
         return None
-    return _full_second() + (timedelta(seconds=1) if text == _NOW else _length(text.removeprefix(_IN), field))
+    return _full_second() + (timedelta(seconds=1) if text == _NOW else read_length(text.removeprefix(_IN), field))
 
 
 def _full_second() -> datetime:
@@ -87,15 +105,6 @@ def _written(text: str, field: str, examples: str, from_wall: Callable[[datetime
         return instant.astimezone(UTC) if instant.tzinfo else from_wall(instant)
     except (ValueError, OverflowError):
         raise InvalidInput.of(field, f"{text!r} is not an instant; expected one such as {examples}") from None
-
-
-def _length(text: str, field: str) -> timedelta:
-    length = text.strip().lower()
-    try:
-        return parse_words(length)
-    except InvalidInput:
-        expected = "is not a length of time of up to 366 days, such as 10m, 1h30m or 6 hours"
-        raise InvalidInput.of(field, f"{length!r} {expected}") from None
 
 
 def _without_zone(moment: datetime, field: str) -> datetime:

@@ -8,6 +8,8 @@ import typer
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, its key or its name.")]
 ExecutionArgument = Annotated[str, typer.Argument(metavar="EXECUTION", help="An execution's id.")]
+EventArgument = Annotated[str, typer.Argument(metavar="EVENT", help="An event's id.")]
+EventHandlerArgument = Annotated[str, typer.Argument(metavar="HANDLER", help="An event handler's id or its key.")]
 WorkerArgument = Annotated[str, typer.Argument(metavar="WORKER", help="A node's id, as `tocsin workers` shows it.")]
 
 VersionOption = Annotated[

@@ -1,4 +1,4 @@
-"""How people name a job: by its id, its key or its name."""
+"""How people name a job, by its id, its key or its name, and an event handler, by its id or its key."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from contextlib import suppress
 from typing import Final
 from uuid import UUID
 
-from ...domain.errors import ExecutionNotFound, InvalidInput, JobNotFound
+from ...domain.errors import EventHandlerNotFound, EventNotFound, ExecutionNotFound, InvalidInput, JobNotFound
 from ...domain.job import JobStatus, ScheduledJob
-from ...ports.queries import LIMIT_BOUNDS, JobFilter
+from ...ports.queries import LIMIT_BOUNDS, EventHandlerFilter, JobFilter
 from ...ports.scheduler import IScheduler
 
 _MOST: Final = LIMIT_BOUNDS[1]
@@ -51,6 +51,35 @@ def _current(jobs: Iterable[ScheduledJob]) -> list[ScheduledJob]:
     """Prefer the jobs that are not cancelled, because a cancelled one gives its key away."""
     every = list(jobs)
     return [job for job in every if job.status is not JobStatus.CANCELLED] or every
+
+
+async def find_event_handler(scheduler: IScheduler, reference: str) -> UUID:
+    """
+    Find the event handler that an id, else a key, stands for.
+
+    Raises:
+        EventHandlerNotFound: nothing has it as key; whether an id exists is left to the call that follows.
+    """
+    handler_id = as_id(reference)
+    if handler_id is not None:
+        return handler_id
+    found = await scheduler.list_event_handlers(EventHandlerFilter(key=(reference,), limit=1))
+    if not found.items:
+        raise EventHandlerNotFound(reference)
+    return found.items[0].id
+
+
+def event_id(reference: str) -> UUID:
+    """
+    Read an event's id.
+
+    Raises:
+        EventNotFound: it is no id, so there is no such event.
+    """
+    found = as_id(reference)
+    if found is None:
+        raise EventNotFound(reference)
+    return found
 
 
 def execution_id(reference: str) -> UUID:

@@ -19,8 +19,8 @@ from rich.console import Console, RenderableType
 from ...domain.errors import InvalidInput, InvalidJob
 from ...ports.scheduler import IScheduler
 from ...ports.stores import Page
-from .documents import encode
-from .exits import REMOTE_ADVICE, reported
+from .documents import encode, encode_line
+from .exits import REMOTE_ADVICE, Advice, reported
 from .factories import Factories
 
 DEFAULT_SERVER: Final = "http://127.0.0.1:8080"
@@ -47,6 +47,13 @@ class Output:
         """Print one answer."""
         if self.json:
             typer.echo(encode(value))
+        else:
+            self.print(draw(value))
+
+    def show_line(self, value: T, draw: Callable[[T], RenderableType]) -> None:
+        """Print one of many answers that come one by one; as JSON each has one line."""
+        if self.json:
+            typer.echo(encode_line(value))
         else:
             self.print(draw(value))
 
@@ -124,7 +131,9 @@ def local(command: Callable[Concatenate[Local, ...], None]) -> Callable[..., Non
     return _signed(run, command, as_json=JsonOption)
 
 
-def remote(command: Callable[Concatenate[Session, ...], Coroutine[Any, Any, None]]) -> Callable[..., None]:
+def remote(
+    command: Callable[Concatenate[Session, ...], Coroutine[Any, Any, None]], *, advice: Advice = REMOTE_ADVICE
+) -> Callable[..., None]:
     """Make a command of a coroutine that speaks to a server; it gains `--server` and `--json`."""
 
     @wraps(command)
@@ -135,7 +144,7 @@ def remote(command: Callable[Concatenate[Session, ...], Coroutine[Any, Any, None
             output=Output(json=as_json or invocation.json),
             server=server or invocation.server,
         )
-        with reported(REMOTE_ADVICE):
+        with reported(advice):
             asyncio.run(command(session, **options))
 
     return _signed(run, command, server=ServerOption, as_json=JsonOption)

@@ -76,7 +76,7 @@ class HttpProbe:
         """
         probe = parse(HttpProbePayload, context.payload)
         started = self._clock()
-        async with self._client.request("GET", probe.url, timeout_ms=probe.timeout_ms) as response:
+        async with self._client.request("GET", probe.url, timeout_ms=probe.timeout_ms, trace=context.trace) as response:
             latency = round((self._clock() - started) * 1000, 3)
         result: dict[str, Json] = {"status": response.status, "latency_ms": latency}
         if not is_expected(response.status, probe.expect):

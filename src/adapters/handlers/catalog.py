@@ -11,6 +11,7 @@ from ...domain.errors import HandlerNotFound, InvalidJob
 from ...domain.job import HandlerType, capability
 from ...domain.json import Json
 from ...ports.handlers import Handler, HandlerContext
+from ...ports.telemetry import Telemetry
 from .builtin import HttpProbe, Report, check_health, noop, run_retention
 from .client import OutgoingClient
 from .command import CommandHandler
@@ -47,11 +48,12 @@ class LocalHandlers:
         targets: TargetPolicy | None = None,
         resolver: AbstractResolver | None = None,
         commands: CommandHandler | None = None,
+        telemetry: Telemetry | None = None,
     ) -> None:
         self._functions = functions
         self._threads = Threads()
         self._commands = commands
-        self._client = OutgoingClient(targets or TargetPolicy(), resolver=resolver)
+        self._client = OutgoingClient(targets or TargetPolicy(), telemetry=telemetry, resolver=resolver)
         self._checked: dict[str, _CheckedHandler] = {
             "http": HttpHandler(self._client),
             "function/tocsin.http_probe": HttpProbe(self._client),

@@ -19,8 +19,13 @@ from aiohttp import (
     ThreadedResolver,
 )
 from aiohttp.abc import AbstractResolver
+from yarl import URL
 
 from ...domain.errors import HandlerFailed
+from ...domain.trace import TraceContext
+from ...ports.telemetry import Telemetry
+from .calls import client_span, tell_status
+from .identity import trace_headers
 from .targets import GuardedResolver, TargetPolicy
 
 
@@ -31,8 +36,11 @@ class OutgoingClient:
     The session is made at the first call, and the owner closes the client. `resolver` defaults to the system's.
     """
 
-    def __init__(self, policy: TargetPolicy, *, resolver: AbstractResolver | None = None) -> None:
+    def __init__(
+        self, policy: TargetPolicy, *, telemetry: Telemetry | None = None, resolver: AbstractResolver | None = None
+    ) -> None:
         self.policy = policy
+        self._telemetry = telemetry
         self._resolver = resolver
         self._session: ClientSession | None = None
 
@@ -50,15 +58,29 @@ class OutgoingClient:
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
         timeout_ms: int | None = None,
+        trace: TraceContext | None = None,
     ) -> AsyncIterator[ClientResponse]:
         """
         Make a call and hold its response open; `timeout_ms` covers reading it too.
+
+        `trace` is what it is a part of: where spans are recorded it gets one of its own, which the headers then name.
 
         Raises:
             TargetRefused: the policy does not permit the target.
             HandlerFailed: there was no complete answer; the message names no path and no query.
         """
         target = self.policy.check(url)
+        with client_span(self._telemetry, method, target, parent=trace) as span:
+            sent = {**(headers or {}), **({} if span is None else trace_headers(span.context))}
+            async with self._response(method, target, headers=sent, body=body, timeout_ms=timeout_ms) as response:
+                if span is not None:
+                    tell_status(span, response.status)
+                yield response
+
+    @asynccontextmanager
+    async def _response(
+        self, method: str, target: URL, *, headers: Mapping[str, str], body: bytes | None, timeout_ms: int | None
+    ) -> AsyncIterator[ClientResponse]:
         call = f"{method} {target.origin()}"
         seconds = None if timeout_ms is None else timeout_ms / 1000
         try:

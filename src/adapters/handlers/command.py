@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, model_validator
 from ...domain.errors import HandlerFailed
 from ...domain.json import Json, clean_text
 from ...ports.handlers import HandlerContext
-from .identity import VARIABLE_PREFIX, variables
+from .identity import TRACE_VARIABLES, VARIABLE_PREFIX, variables
 from .output import LineLog, OutputPipe
 from .payloads import Payload, Text, Word, parse
 from .processes import ProcessGroup
@@ -91,7 +91,7 @@ class CommandHandler:
     def __init__(self, environment: Mapping[str, str], *, grace_seconds: float = TERMINATION_GRACE) -> None:
         self._grace_seconds = grace_seconds
         self._groups: set[ProcessGroup] = set()
-        self._environment = {name: value for name, value in environment.items() if not name.startswith(VARIABLE_PREFIX)}
+        self._environment = {name: value for name, value in environment.items() if _is_inherited(name)}
 
     def kill(self) -> None:
         """Kill every command that still runs, because the process that could wait for it ends now."""
@@ -158,6 +158,11 @@ class CommandHandler:
         for pipe in pipes:
             pipe.release()
         return group
+
+
+def _is_inherited(name: str) -> bool:
+    """Tell what is neither a setting of this node nor the span that somebody started it under."""
+    return not name.startswith(VARIABLE_PREFIX) and name not in TRACE_VARIABLES
 
 
 async def _rest_of(pipes: Sequence[OutputPipe]) -> None:

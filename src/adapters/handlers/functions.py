@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, TypedDict, TypeVar, Unpack
 
 from ...domain.errors import Conflict, InvalidInput
+from ...domain.event import Call, EventHandlerDefinition, HandlerMode
+from ...domain.flow import FlowControl
 from ...ports.handlers import Handler, HandlerContext
 from .threads import Threads
 
 RESERVED_PREFIX: Final = "tocsin."
+KEY_LIMIT: Final = 128
 _NAME_LIMIT: Final = 255
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -31,11 +34,22 @@ class _Entry:
         return await result if inspect.isawaitable(result) else result
 
 
+class SubscriptionOptions(TypedDict, total=False):
+    """What a function may say beside the pattern of its events (`domain.event.EventHandlerDefinition`)."""
+
+    filter: str | None
+    mode: HandlerMode
+    priority: int
+    every_tenant: bool
+    flow: FlowControl
+
+
 class FunctionRegistry:
     """Functions by handler name. Most programs need only `default_registry`, which `handler` writes to."""
 
     def __init__(self) -> None:
         self._entries: dict[str, _Entry] = {}
+        self._subscriptions: dict[str, EventHandlerDefinition] = {}
 
     def handler(self, name: str) -> Callable[[Function], Function]:
         """
@@ -59,6 +73,35 @@ class FunctionRegistry:
 
         return register
 
+    def on_event(
+        self, event: str, *, name: str | None = None, **options: Unpack[SubscriptionOptions]
+    ) -> Callable[[Function], Function]:
+        """
+        Register the decorated function as a handler, and as what events of a pattern call.
+
+        Its name is `name`, or that of the function with its module. The event handler, whose key is
+        `function/NAME`, is brought up to date in the store when a node starts that runs handlers. The function is
+        called as `handler` says, and finds the event under `event` in its payload.
+
+        Raises:
+            InvalidInput, Conflict: as for `handler`.
+        """
+
+        def register(function: Function) -> Function:
+            own = name or _described(function)
+            self._add(own, function)
+            self._subscriptions[own] = EventHandlerDefinition(
+                event=event, name=own, key=f"function/{own}"[-KEY_LIMIT:], action=Call(handler_name=own), **options
+            )
+            return function
+
+        return register
+
+    @property
+    def subscriptions(self) -> Sequence[EventHandlerDefinition]:
+        """The event handlers that functions were registered as."""
+        return list(self._subscriptions.values())
+
     def resolve(self, name: str, threads: Threads) -> Handler | None:
         """Find the handler of that name; a plain function will run in `threads`."""
         entry = self._entries.get(name)
@@ -78,6 +121,7 @@ class FunctionRegistry:
 
 default_registry: Final = FunctionRegistry()
 handler = default_registry.handler
+on_event = default_registry.on_event
 
 
 def _check_name(name: str) -> None:

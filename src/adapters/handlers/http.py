@@ -99,6 +99,7 @@ class HttpHandler:
             headers=_content_type(call) | call.headers | identity.headers(context),
             body=_body(call),
             timeout_ms=call.timeout_ms,
+            trace=context.trace,
         ) as response:
             result = await _result(response)
         if not is_expected(response.status, call.expect):

@@ -11,6 +11,8 @@ from aiohttp.typedefs import Handler
 
 from ...domain.errors import StoreUnavailable
 from .documentation import DESCRIBED, DOCUMENTATION, Described, describe
+from .event_handlers import EVENT_HANDLERS
+from .events import EVENTS
 from .executions import EXECUTIONS
 from .fleet import FLEET
 from .jobs import JOBS
@@ -18,23 +20,28 @@ from .node import NODE, Node
 from .problems import answer_errors
 from .schedules import SCHEDULES
 from .security import add_security_headers, guard
-from .trace import add_traceparent
+from .streams import DEADLINE, STREAMS, Streams, close_streams
+from .trace import add_traceparent, trace_requests
 
 BODY_LIMIT: Final = 1024 * 1024
 """The largest body in bytes, however it is framed."""
 
-SECTIONS: Final = (JOBS, EXECUTIONS, SCHEDULES, FLEET, DOCUMENTATION)
+SECTIONS: Final = (JOBS, EXECUTIONS, SCHEDULES, EVENTS, EVENT_HANDLERS, FLEET, DOCUMENTATION)
 
 
 def create_app(node: Node) -> web.Application:
     """Make an application that serves a node; whoever made the node also opens and closes it."""
-    app = web.Application(middlewares=[answer_errors, guard, give_up_in_time], client_max_size=BODY_LIMIT)
+    app = web.Application(
+        middlewares=[trace_requests, answer_errors, guard, give_up_in_time], client_max_size=BODY_LIMIT
+    )
     app[NODE] = node
+    app[STREAMS] = Streams()
     app[DESCRIBED] = _described(node.version)
     for endpoint in (endpoint for section in SECTIONS for endpoint in section.endpoints):
         app.router.add_route(endpoint.method, endpoint.path, endpoint.__call__)
         if endpoint.method == "GET":
             app.router.add_route("HEAD", endpoint.path, endpoint.__call__)
+    app.on_shutdown.append(close_streams)
     app.on_response_prepare.append(add_security_headers)
     app.on_response_prepare.append(add_traceparent)
     return app
@@ -50,12 +57,14 @@ async def give_up_in_time(request: web.Request, handler: Handler) -> web.StreamR
     """
     Answer 503 when a request takes too long, so that a store that hangs does not hold its callers.
 
+    A stream, once it has begun, may take as long as it likes.
+
     Raises:
         StoreUnavailable: the deadline passed.
     """
     seconds = request.app[NODE].deadline_seconds
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(seconds) as request[DEADLINE]:
             return await handler(request)
     except TimeoutError:
         raise StoreUnavailable(f"no answer within {seconds:g} s; what was asked for may still have happened") from None

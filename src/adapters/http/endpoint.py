@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar, get_args, get_type_hints
+from dataclasses import dataclass, field
+from inspect import getdoc
+from typing import Any, Generic, TypeAlias, TypedDict, TypeVar, Unpack, get_args, get_type_hints
 from uuid import UUID
 
 from aiohttp import web
+from pydantic import BaseModel
 
-from ...domain.errors import ExecutionNotFound, JobNotFound
+from ...domain.errors import EventHandlerNotFound, EventNotFound, ExecutionNotFound, JobNotFound
 from ...ports.scheduler import IScheduler
 from .etag import expected_version
 from .node import NODE, Node
-from .reading import read_body, read_id, read_query
+from .reading import JSON, read_body, read_id, read_query
 from .wire.model import Input, Nothing, Output
 
 Query = TypeVar("Query", bound=Input)
@@ -52,6 +54,16 @@ class Call(Generic[Query, Body]):
         return read_id(self.request, "execution_id", ExecutionNotFound)
 
     @property
+    def event_id(self) -> UUID:
+        """The event in the path."""
+        return read_id(self.request, "event_id", EventNotFound)
+
+    @property
+    def handler_id(self) -> UUID:
+        """The event handler in the path."""
+        return read_id(self.request, "handler_id", EventHandlerNotFound)
+
+    @property
     def worker_id(self) -> str:
         """The worker in the path; its id is a name and a boot id, `name#boot`, so the path has `%23`."""
         return self.request.match_info["worker_id"]
@@ -62,23 +74,43 @@ class Call(Generic[Query, Body]):
         return expected_version(self.request)
 
 
+class Particulars(TypedDict, total=False):
+    """The fields of `Beside`."""
+
+    conflicts: bool
+    versioned: bool
+    refusals: Sequence[int]
+    bodies: Mapping[str, type[BaseModel]]
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """
+    What is particular about an endpoint.
+
+    `conflicts`, `versioned` and `refusals` say which refusals it can make beside the usual ones. `bodies` are the media
+    types that it reads by itself, each with what it carries; `headers` those that it looks at, each with what for.
+    """
+
+    conflicts: bool = False
+    versioned: bool = False
+    refusals: Sequence[int] = ()
+    bodies: Mapping[str, type[BaseModel]] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint(Generic[Query, Body]):
-    """
-    One method of one path.
-
-    `answers` maps the statuses of success, and of health, to what they carry; `conflicts` and
-    `versioned` say which refusals it can make beside the usual ones.
-    """
+    """One method of one path; `answers` maps the statuses of success, and of health, to what they may carry."""
 
     method: str
     path: str
-    answers: Mapping[int, Answered]
-    handle: Callable[[Call[Query, Body]], Awaitable[web.Response]]
+    answers: Mapping[int, Sequence[Answered]]
+    handle: Callable[[Call[Query, Body]], Awaitable[web.StreamResponse]]
     query: type[Query]
     body: type[Body]
-    conflicts: bool
-    versioned: bool
+    beside: Beside
 
     @property
     def name(self) -> str:
@@ -88,17 +120,26 @@ class Endpoint(Generic[Query, Body]):
     @property
     def summary(self) -> str:
         """What it does, in a sentence."""
-        return (self.handle.__doc__ or "").strip().removesuffix(".")
+        return self._words[0].removesuffix(".")
 
     @property
-    def takes_body(self) -> bool:
-        """Whether a body can say anything."""
-        return self.body is not Nothing
+    def description(self) -> str:
+        """What else is to be said of it, empty if nothing."""
+        return " ".join(self._words[2].split())
+
+    @property
+    def _words(self) -> tuple[str, str, str]:
+        return (getdoc(self.handle) or "").partition("\n\n")
+
+    @property
+    def bodies(self) -> Mapping[str, type[BaseModel]]:
+        """The media types that can say anything, each with what it carries."""
+        return self.beside.bodies or ({} if self.body is Nothing else {JSON: self.body})
 
     async def __call__(self, request: web.Request) -> web.StreamResponse:
         """Read a request as its models say, and handle it."""
         query = read_query(request, self.query)
-        body = await read_body(request, self.body)
+        body = self.body() if self.beside.bodies else await read_body(request, self.body)
         return await self.handle(Call(request=request, query=query, body=body))
 
 
@@ -110,9 +151,13 @@ class Section:
     endpoints: Sequence[Endpoint[Any, Any]]
 
 
+Answers: TypeAlias = Mapping[int, Answered | tuple[Answered, ...]]
+Handle: TypeAlias = Callable[[Call[Query, Body]], Awaitable[web.StreamResponse]]
+
+
 def endpoint(
-    method: str, path: str, answers: Mapping[int, Answered], *, conflicts: bool = False, versioned: bool = False
-) -> Callable[[Callable[[Call[Query, Body]], Awaitable[web.Response]]], Endpoint[Query, Body]]:
+    method: str, path: str, answers: Answers, **beside: Unpack[Particulars]
+) -> Callable[[Handle[Query, Body]], Endpoint[Query, Body]]:
     """
     Make an endpoint of a function.
 
@@ -120,17 +165,16 @@ def endpoint(
     requests are read into, so that the document, the validation and the code cannot differ.
     """
 
-    def make(handle: Callable[[Call[Query, Body]], Awaitable[web.Response]]) -> Endpoint[Query, Body]:
+    def make(handle: Handle[Query, Body]) -> Endpoint[Query, Body]:
         query, body = get_args(get_type_hints(handle)["call"])
         return Endpoint(
             method=method,
             path=path,
-            answers=answers,
+            answers={status: each if isinstance(each, tuple) else (each,) for status, each in answers.items()},
             handle=handle,
             query=query,
             body=body,
-            conflicts=conflicts,
-            versioned=versioned,
+            beside=Beside(**beside),
         )
 
     return make

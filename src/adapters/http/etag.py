@@ -1,4 +1,4 @@
-"""The version of a job as an entity tag (RFC 9110, 8.8.3 and 13.1.1)."""
+"""The version of a job or an event handler as an entity tag (RFC 9110, 8.8.3 and 13.1.1)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def expected_version(request: web.Request) -> int | None:
 
     Raises:
         Malformed: it is not `*` and not exactly one entity tag.
-        NoVersionMatches: a weak tag, or one that no job ever had.
+        NoVersionMatches: a weak tag, or one that nothing ever had.
     """
     given = ", ".join(request.headers.getall("If-Match", [])).strip()
     if given in {"", "*"}:
@@ -33,5 +33,5 @@ def expected_version(request: web.Request) -> int | None:
     if tag is None:
         raise Malformed('If-Match takes * or one entity tag: a version in double quotes, such as "3"')
     if tag[1] or not _VERSION.fullmatch(tag[2]):
-        raise NoVersionMatches(f"no version of a job has the entity tag {given[:64]}")
+        raise NoVersionMatches(f"no version has the entity tag {given[:64]}")
     return int(tag[2])

@@ -14,9 +14,13 @@ from pydantic import ValidationError
 
 from ...domain.errors import (
     Conflict,
+    EventHandlerNotFound,
+    EventNotFound,
     ExecutionNotFound,
     FieldError,
     HandlerNotFound,
+    InvalidEvent,
+    InvalidEventHandler,
     InvalidInput,
     InvalidJob,
     InvalidSchedule,
@@ -27,6 +31,7 @@ from ...domain.errors import (
     VersionConflict,
     WorkerNotFound,
 )
+from .refusals import PositionGone, TooLarge
 from .wire.problem import Problem
 
 
@@ -109,6 +114,12 @@ _ERRORS: Final[Mapping[str, Callable[[Problem], TocsinError]]] = MappingProxyTyp
         HandlerNotFound.code: lambda problem: HandlerNotFound(problem.handler_name or "", problem.known_handlers or ()),
         JobNotFound.code: lambda problem: JobNotFound(_subject(problem.job_id)),
         ExecutionNotFound.code: lambda problem: ExecutionNotFound(_subject(problem.execution_id)),
+        InvalidEvent.code: _invalid(InvalidEvent),
+        InvalidEventHandler.code: _invalid(InvalidEventHandler),
+        PositionGone.code: lambda problem: InvalidEvent.of("position", problem.detail),
+        TooLarge.code: lambda problem: InvalidInput.of("body", problem.detail),
+        EventNotFound.code: lambda problem: EventNotFound(_subject(problem.event_id)),
+        EventHandlerNotFound.code: lambda problem: EventHandlerNotFound(_subject(problem.handler_id)),
         WorkerNotFound.code: lambda problem: WorkerNotFound(problem.worker_id or ""),
         InvalidTransition.code: lambda problem: InvalidTransition(
             problem.subject or "", problem.current or "", problem.wanted or ""

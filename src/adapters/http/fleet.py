@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from http import HTTPStatus
 from typing import Final
 
@@ -17,6 +18,8 @@ from .wire.fleet import HealthOut, LiveOut, MetricsOut, ReadyOut, WorkerOut
 from .wire.model import Nothing
 from .wire.pages import WorkerPage
 from .wire.queries import PeriodQuery
+
+PROMETHEUS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 _WORKERS: Final = f"{BASE}/workers"
 _WORKER: Final = f"{_WORKERS}/{{worker_id}}"
@@ -77,6 +80,23 @@ async def get_ready(call: Call[Nothing, Nothing]) -> web.Response:
     return json_answer(ReadyOut())
 
 
+@endpoint("GET", "/metrics", {200: "text/plain"})
+async def get_figures(call: Call[Nothing, Nothing]) -> web.Response:
+    """Write this node's figures in the text format of Prometheus."""
+    body = await asyncio.to_thread(call.node.figures)
+    return web.Response(body=body, headers={"Content-Type": PROMETHEUS_TYPE})
+
+
 FLEET: Final = Section(
-    name="Fleet", endpoints=(list_workers, drain_worker, resume_worker, get_metrics, get_health, get_live, get_ready)
+    name="Fleet",
+    endpoints=(
+        list_workers,
+        drain_worker,
+        resume_worker,
+        get_metrics,
+        get_health,
+        get_live,
+        get_ready,
+        get_figures,
+    ),
 )

@@ -19,7 +19,7 @@ class Node:
 
     `ready` says whether the node takes work: started, not draining. `hosts` are names beside those of
     loopback that the Host header may carry, in lower case. A request that takes longer than
-    `deadline_seconds` is given up.
+    `deadline_seconds` is given up. `figures` writes what the node counts as Prometheus reads it; from any thread.
     """
 
     scheduler: IScheduler
@@ -28,6 +28,7 @@ class Node:
     version: str
     hosts: frozenset[str] = frozenset()
     deadline_seconds: float = 30.0
+    figures: Callable[[], bytes] = bytes
 
 
 NODE: Final = web.AppKey("node", Node)

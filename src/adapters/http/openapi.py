@@ -12,6 +12,8 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from .endpoint import Answered, Endpoint, Section
 from .problems import PROBLEM_TYPE
+from .reading import JSON
+from .wire.event_handlers import EventHandlerOut
 from .wire.jobs import JobOut
 from .wire.problem import Problem
 
@@ -31,7 +33,7 @@ _WORKER_ID: Final = {
     "description": "The id of a node, as the list of workers has it; its `#` is written `%23`, or the path ends there.",
     "schema": _TEXT,
 }
-_ETAG: Final = {"description": "The job's version, in double quotes.", "schema": _TEXT}
+_ETAG: Final = {"description": "The version, in double quotes.", "schema": _TEXT}
 _LOCATION: Final = {"description": "Where to find what was made.", "schema": _TEXT}
 
 
@@ -87,9 +89,8 @@ def _models(endpoints: Sequence[Endpoint[Any, Any]]) -> Iterator[Model]:
     yield Problem, "serialization"
     for endpoint in endpoints:
         yield endpoint.query, "validation"
-        if endpoint.takes_body:
-            yield endpoint.body, "validation"
-        for answered in endpoint.answers.values():
+        yield from ((body, "validation") for body in endpoint.bodies.values())
+        for answered in (each for several in endpoint.answers.values() for each in several):
             if isinstance(answered, type):
                 yield answered, "serialization"
 
@@ -98,20 +99,24 @@ def _operation(endpoint: Endpoint[Any, Any], schemas: _Schemas) -> Schema:
     operation: Schema = {
         "operationId": endpoint.name,
         "summary": endpoint.summary,
+        **({"description": endpoint.description} if endpoint.description else {}),
         "parameters": list(_parameters(endpoint, schemas)),
         "responses": _responses(endpoint, schemas),
     }
-    if endpoint.takes_body:
-        media: Schema = {"schema": schemas.reference(endpoint.body, "validation")}
-        if endpoint.body.examples:
-            media["examples"] = {name: {"value": value} for name, value in endpoint.body.examples.items()}
-        content = {"application/json": media}
+    if endpoint.bodies:
+        content = {media: _body(model, schemas) for media, model in endpoint.bodies.items()}
         operation["requestBody"] = {"required": _needs_body(endpoint), "content": content}
     return operation
 
 
+def _body(model: type[BaseModel], schemas: _Schemas) -> Schema:
+    examples = getattr(model, "examples", {})
+    described: Schema = {"schema": schemas.reference(model, "validation")}
+    return described | ({"examples": {name: {"value": value} for name, value in examples.items()}} if examples else {})
+
+
 def _needs_body(endpoint: Endpoint[Any, Any]) -> bool:
-    return any(field.is_required() for field in endpoint.body.model_fields.values())
+    return any(field.is_required() for model in endpoint.bodies.values() for field in model.model_fields.values())
 
 
 def _parameters(endpoint: Endpoint[Any, Any], schemas: _Schemas) -> Iterator[Schema]:
@@ -121,8 +126,10 @@ def _parameters(endpoint: Endpoint[Any, Any], schemas: _Schemas) -> Iterator[Sch
     for name, schema in schemas.properties(endpoint.query).items():
         described = {"description": schema["description"]} if "description" in schema else {}
         yield {"name": name, "in": "query", "schema": schema, **described}
-    if endpoint.versioned:
+    if endpoint.beside.versioned:
         yield _IF_MATCH
+    for name, description in endpoint.beside.headers.items():
+        yield {"name": name, "in": "header", "description": description, "schema": _TEXT}
 
 
 def _responses(endpoint: Endpoint[Any, Any], schemas: _Schemas) -> Schema:
@@ -144,32 +151,34 @@ def _refusals(endpoint: Endpoint[Any, Any]) -> Iterator[int]:
     yield from _ALWAYS
     if "{" in endpoint.path:
         yield HTTPStatus.NOT_FOUND
-    if endpoint.conflicts:
+    yield from endpoint.beside.refusals
+    if endpoint.beside.conflicts:
         yield HTTPStatus.CONFLICT
-    if endpoint.versioned:
+    if endpoint.beside.versioned:
         yield HTTPStatus.PRECONDITION_FAILED
     if endpoint.method != "GET":
         yield HTTPStatus.UNSUPPORTED_MEDIA_TYPE
 
 
-def _content(answered: Answered, schemas: _Schemas) -> Schema:
-    match answered:
-        case None:
-            return {}
-        case str():
-            return {answered: {"schema": {} if answered == "application/json" else _TEXT}}
-        case _:
-            return {"application/json": {"schema": schemas.reference(answered, "serialization")}}
+def _content(answers: Sequence[Answered], schemas: _Schemas) -> Schema:
+    """Describe what an answer may carry; of several JSON bodies either."""
+    content: Schema = {}
+    shapes = [schemas.reference(answered, "serialization") for answered in answers if isinstance(answered, type)]
+    if shapes:
+        content[JSON] = {"schema": shapes[0] if len(shapes) == 1 else {"anyOf": shapes}}
+    for media in (answered for answered in answers if isinstance(answered, str)):
+        content[media] = {"schema": {} if media == JSON else _TEXT}
+    return content
 
 
-def _headers(status: int, answered: Answered) -> Schema:
-    headers = {"ETag": _ETAG} if answered is JobOut else {}
+def _headers(status: int, answers: Sequence[Answered]) -> Schema:
+    headers = {"ETag": _ETAG} if {JobOut, EventHandlerOut} & set(answers) else {}
     made = status in {HTTPStatus.CREATED, HTTPStatus.ACCEPTED, HTTPStatus.FOUND}
     return headers | {"Location": _LOCATION} if made else headers
 
 
 def _problems(schemas: _Schemas) -> Schema:
-    statuses = sorted({*_ALWAYS, 404, 409, 412, 415})
+    statuses = sorted({*_ALWAYS, 404, 409, 410, 412, 415})
     return {
         _title(status): {"description": HTTPStatus(status).phrase, "content": _problem(schemas)} for status in statuses
     }

@@ -13,6 +13,8 @@ from aiohttp.typedefs import Handler
 
 from ...domain.errors import (
     Conflict,
+    EventHandlerNotFound,
+    EventNotFound,
     ExecutionNotFound,
     HandlerNotFound,
     InvalidInput,
@@ -32,6 +34,7 @@ from .refusals import (
     MethodNotAllowed,
     NoSuchRoute,
     NoVersionMatches,
+    PositionGone,
     TooLarge,
     UnsupportedMediaType,
 )
@@ -48,6 +51,7 @@ STATUSES: Final = MappingProxyType(
         MethodNotAllowed: HTTPStatus.METHOD_NOT_ALLOWED,
         Conflict: HTTPStatus.CONFLICT,
         InvalidTransition: HTTPStatus.CONFLICT,
+        PositionGone: HTTPStatus.GONE,
         VersionConflict: HTTPStatus.PRECONDITION_FAILED,
         NoVersionMatches: HTTPStatus.PRECONDITION_FAILED,
         TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
@@ -92,21 +96,28 @@ def _members(error: TocsinError) -> Mapping[str, Any]:
     match error:
         case InvalidInput():
             members = {"errors": _field_errors(error)}
-        case JobNotFound():
-            members = {"job_id": str(error.job_id)}
-        case ExecutionNotFound():
-            members = {"execution_id": str(error.execution_id)}
-        case WorkerNotFound():
-            members = {"worker_id": error.worker_id}
         case InvalidTransition():
             members = {"subject": error.subject, "current": str(error.current), "wanted": str(error.wanted)}
         case VersionConflict():
             members = {"expected_version": error.expected, "current_version": error.current}
         case Conflict(existing_id=UUID()):
             members = {"existing_id": error.existing_id}
+    members |= {name: str(getattr(error, name)) for kind, name in _NAMED_IN.items() if isinstance(error, kind)}
     if isinstance(error, HandlerNotFound):
         members |= {"handler_name": error.name, "known_handlers": error.known}
     return members
+
+
+_NAMED_IN: Final = MappingProxyType(
+    {
+        JobNotFound: "job_id",
+        ExecutionNotFound: "execution_id",
+        EventNotFound: "event_id",
+        EventHandlerNotFound: "handler_id",
+        WorkerNotFound: "worker_id",
+    },
+)
+"""Where an error, and the problem, has the id that was asked for."""
 
 
 def _field_errors(error: InvalidInput) -> tuple[FieldErrorOut, ...]:

@@ -2,19 +2,76 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterator
-from typing import Any, Final, NoReturn, get_origin
+from collections.abc import Collection
+from typing import Any, Final, get_origin
 from uuid import UUID
 
 from aiohttp import web
 
 from ...domain.errors import FieldError, NotFound
-from .refusals import Malformed
+from ...domain.json import Json
+from ...domain.strict_json import read_json
+from .refusals import Malformed, UnsupportedMediaType
 from .wire.model import AnyInput, parse
 
+JSON: Final = "application/json"
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
 _SHOWN: Final = 64
+
+
+def check_media_type(request: web.Request, accepted: Collection[str] = (JSON,)) -> None:
+    """
+    Refuse a body of another type; none that is `accepted` may be one that a page elsewhere can have a browser send.
+
+    Raises:
+        UnsupportedMediaType: its type is none of them, or it is not in UTF-8, or in a content coding.
+    """
+    if request.method in SAFE_METHODS:
+        return
+    check_coding(request)
+    if not request.body_exists:
+        return
+    charset = (request.charset or "utf-8").lower()
+    if request.content_type not in accepted or charset not in {"utf-8", "utf8"}:
+        raise UnsupportedMediaType(f"bodies are taken as {' or '.join(accepted)} in UTF-8")
+
+
+def check_coding(request: web.Request) -> None:
+    """
+    Refuse a body that is compressed.
+
+    Raises:
+        UnsupportedMediaType: it is.
+    """
+    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise UnsupportedMediaType("bodies are taken without Content-Encoding")
+
+
+async def read_raw(request: web.Request) -> bytes:
+    """
+    Read the bytes of a body.
+
+    Raises:
+        Malformed: there are fewer than its headers say, or they are framed otherwise.
+    """
+    try:
+        return await request.read()
+    except (web.RequestPayloadError, ConnectionError):
+        raise Malformed("the body ended early or was not framed as its headers say") from None
+
+
+def loaded(raw: bytes) -> Json:
+    """
+    Read a JSON document.
+
+    Raises:
+        Malformed: it is none: also NaN, infinities, and a name given twice in one object.
+    """
+    try:
+        return read_json(raw)
+    except ValueError as error:
+        raise Malformed(f"the body {error}") from None
 
 
 async def read_body(request: web.Request, model: type[AnyInput]) -> AnyInput:
@@ -22,14 +79,13 @@ async def read_body(request: web.Request, model: type[AnyInput]) -> AnyInput:
     Read a JSON body; none at all is the empty object.
 
     Raises:
+        UnsupportedMediaType: it does not say that it is JSON in UTF-8.
         Malformed: it is not JSON: also NaN, infinities, and a name given twice in one object.
         InvalidInput: it breaks the model.
     """
-    try:
-        raw = await request.read()
-    except (web.RequestPayloadError, ConnectionError):
-        raise Malformed("the body ended early or was not framed as its headers say") from None
-    return parse(model, _loaded(raw) if raw else {})
+    check_media_type(request)
+    raw = await read_raw(request)
+    return parse(model, loaded(raw) if raw else {})
 
 
 def read_query(request: web.Request, model: type[AnyInput]) -> AnyInput:
@@ -71,40 +127,3 @@ def read_id(request: web.Request, name: str, missing: type[NotFound]) -> UUID:
     if value is None or str(value) != written.lower():
         raise missing(written[:_SHOWN])
     return value
-
-
-def _loaded(raw: bytes) -> object:
-    try:
-        return json.loads(raw.decode(), parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_unique)
-    except UnicodeDecodeError:
-        raise Malformed("the body is not UTF-8") from None
-    except RecursionError:
-        raise Malformed("the body nests too deeply") from None
-    except ValueError as error:
-        raise Malformed(f"the body is not JSON: {error}") from None
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _finite(written: str) -> float:
-    value = float(written)
-    if not math.isfinite(value):
-        raise ValueError("a number is beyond what a double can hold")
-    return value
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    document = dict(pairs)
-    if len(document) < len(pairs):
-        raise ValueError(f"{next(_repeated(pairs))[:_SHOWN]!r} is given twice in one object")
-    return document
-
-
-def _repeated(pairs: list[tuple[str, Any]]) -> Iterator[str]:
-    seen: set[str] = set()
-    for name, _ in pairs:
-        if name in seen:
-            yield name
-        seen.add(name)

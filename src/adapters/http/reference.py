@@ -68,6 +68,8 @@ def _body(document: Schema) -> Iterator[str]:
 def _operation(method: str, path: str, operation: Schema, shared: Schema) -> Iterator[str]:
     yield f'<details id="{_text(operation["operationId"])}"><summary><b>{_text(method.upper())}</b>'
     yield f"<code>{_text(path)}</code> <span>{_text(operation['summary'])}</span></summary>"
+    if "description" in operation:
+        yield f"<p>{_text(operation['description'])}</p>"
     if operation["parameters"]:
         yield "<h3>Parameters</h3>"
         yield from _table(_parameter(parameter) for parameter in operation["parameters"])

@@ -38,7 +38,7 @@ class MethodNotAllowed(TocsinError):
 
 
 class NoVersionMatches(TocsinError):
-    """The entity tag in If-Match can be no version of a job."""
+    """The entity tag in If-Match can be no version of anything."""
 
     code: ClassVar[str] = "VERSION_CONFLICT"
 
@@ -49,8 +49,14 @@ class TooLarge(TocsinError):
     code: ClassVar[str] = "TOO_LARGE"
 
 
+class PositionGone(TocsinError):
+    """What stood at a position of a stream is not kept any more, or nothing ever did; begin without one."""
+
+    code: ClassVar[str] = "POSITION_GONE"
+
+
 class UnsupportedMediaType(TocsinError):
-    """The body is no plain JSON in UTF-8."""
+    """The body is not of a type that this endpoint reads, or not in UTF-8."""
 
     code: ClassVar[str] = "UNSUPPORTED_MEDIA_TYPE"
 

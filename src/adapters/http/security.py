@@ -11,7 +11,8 @@ from aiohttp.typedefs import Handler
 from yarl import URL
 
 from .node import NODE
-from .refusals import Forbidden, Malformed, UnsupportedMediaType
+from .reading import SAFE_METHODS
+from .refusals import Forbidden, Malformed
 
 _HEADERS: Final = MappingProxyType(
     {
@@ -23,7 +24,6 @@ _HEADERS: Final = MappingProxyType(
         "X-Frame-Options": "DENY",
     },
 )
-_SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _SAME_SITE: Final = frozenset({"none", "same-origin"})
 
 
@@ -32,15 +32,14 @@ async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
     """
     Refuse what a web page elsewhere could make a browser send here.
 
-    A Host that is not this node's means DNS rebinding; a body of another type than JSON is what a form
-    can send without asking; and browsers say themselves when a request comes from another site, old ones
-    at least from which origin.
+    A Host that is not this node's means DNS rebinding, and browsers say themselves when a request comes from another
+    site, old ones at least from which origin. Bodies of types that a form can send without asking nobody reads
+    (`reading.check_media_type`).
     """
     _check_host(request)
-    if request.method not in _SAFE_METHODS:
+    if request.method not in SAFE_METHODS:
         _check_site(request)
         _check_origin(request)
-        _check_media_type(request)
     return await handler(request)
 
 
@@ -102,13 +101,3 @@ def _place(url: str) -> _Place:
     """Read host and port; the port of the scheme is None, because TLS may end before this node."""
     parts = URL(url)
     return _Place((parts.host or "").lower().rstrip("."), parts.explicit_port)
-
-
-def _check_media_type(request: web.Request) -> None:
-    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise UnsupportedMediaType("bodies are taken without Content-Encoding")
-    if not request.body_exists:
-        return
-    charset = (request.charset or "utf-8").lower()
-    if request.content_type != "application/json" or charset not in {"utf-8", "utf8"}:
-        raise UnsupportedMediaType("bodies are taken as application/json in UTF-8")

@@ -7,32 +7,41 @@ from ...ports.storage import Storage
 from .bells import LocalBells
 from .database import MemoryDatabase
 from .dispatcher import InProcessDispatcher
+from .event_handlers import MemoryEventHandlers
+from .events import MemoryEvents
 from .executions import MemoryExecutions
 from .jobs import MemoryJobs
 from .ledger import MemoryLedger
 from .locks import MemoryLocks
+from .outbox import MemoryOutbox
 from .workers import MemoryWorkers
 
 __all__ = [
     "InProcessDispatcher",
     "LocalBells",
     "MemoryDatabase",
+    "MemoryEventHandlers",
+    "MemoryEvents",
     "MemoryExecutions",
     "MemoryJobs",
     "MemoryLedger",
     "MemoryLocks",
+    "MemoryOutbox",
     "MemoryWorkers",
     "memory_storage",
 ]
 
 
 def memory_storage(clock: Clock) -> Storage:
-    """Make the five faces of an empty database that is gone when nobody holds it any more."""
+    """Make the faces of an empty database that is gone when nobody holds it any more."""
     database = MemoryDatabase(clock)
     return Storage(
         jobs=MemoryJobs(database),
         executions=MemoryExecutions(database),
         ledger=MemoryLedger(database),
+        events=MemoryEvents(database),
+        event_handlers=MemoryEventHandlers(database),
+        outbox=MemoryOutbox(database),
         workers=MemoryWorkers(database),
         locks=MemoryLocks(database),
     )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
 from ...domain.attempt import Finish
+from ...domain.event import Event, EventHandler
+from ...domain.event_documents import handler_document, handler_from_document
 from ...domain.execution import JobExecution
 from ...domain.job import ScheduledJob
 from ...domain.json import Json, encoded
@@ -44,6 +47,18 @@ def detached_finish(finish: Finish) -> Finish:
     for text in (finish.error, finish.error_type, finish.error_stack):
         _stored_form(text)
     return replace(finish, result=detached(finish.result))
+
+
+def detached_event(event: Event) -> Event:
+    """Copy an event with its documents; its impact has none."""
+    attributes = cast("Mapping[str, Json]", detached(event.attributes))
+    return replace(event, data=detached(event.data), attributes=attributes)
+
+
+def detached_handler(handler: EventHandler) -> EventHandler:
+    """Copy an event handler with the documents of its action."""
+    written = cast("Mapping[str, Json]", detached(handler_document(handler.definition)))
+    return replace(handler, definition=handler_from_document(written))
 
 
 def _stored_form(value: Json) -> bytes:

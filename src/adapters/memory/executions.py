@@ -84,7 +84,8 @@ class MemoryExecutions:
 
 def _matches(query: ExecutionFilter, row: JobExecution) -> bool:
     return (
-        (not query.status or row.status in query.status)
+        query.event_id in {None, row.event_id}
+        and (not query.status or row.status in query.status)
         and (not query.origin or row.origin in query.origin)
         and (query.scheduled_after is None or row.scheduled_at >= query.scheduled_after)
         and (query.scheduled_before is None or row.scheduled_at <= query.scheduled_before)

@@ -7,7 +7,8 @@ from datetime import datetime
 from uuid import UUID
 
 from ...domain.attempt import Finish, refuse
-from ...domain.execution import JobExecution
+from ...domain.event import HandlerCounters
+from ...domain.execution import ExecutionStatus, JobExecution
 from ...ports.dispatcher import Dispatch
 from ...ports.ledger import Finished, Hold
 from .attempts import finished, is_current
@@ -35,6 +36,7 @@ class FinishBatch:
             return
         after = finished(row, self._storable(finish), self._now)
         self._database.executions.put(after)
+        self._database.tell(after, self._now)
         if after.status.terminal:
             self._count(row, after)
         elif after.dispatched_at is not None:
@@ -65,4 +67,11 @@ class FinishBatch:
         freed = counters.released(before.holds_slot - after.holds_slot)
         self._database.jobs[job.id] = replace(job, counters=freed)
         note_end(self._database, after)
+        self._count_for_handler(after)
         self._ended[job.id] = None
+
+    def _count_for_handler(self, after: JobExecution) -> None:
+        if after.event_handler_id is not None:
+            has_succeeded = after.status is ExecutionStatus.SUCCESS
+            ends = HandlerCounters(succeeded=int(has_succeeded), failed=int(not has_succeeded))
+            self._database.count(after.event_handler_id, ends)

@@ -37,7 +37,7 @@ class MemoryJobs:
 
     async def add(self, job: ScheduledJob) -> ScheduledJob:
         """Insert a job with its first recorded version."""
-        self._refuse_taken_key(job)
+        refuse_taken_key(self._database, job)
         stored = detached_job(job)
         self._database.save(Plan(job=stored, change=first_version(stored)))
         return detached_job(stored)
@@ -74,7 +74,7 @@ class MemoryJobs:
         if expected_version not in {None, job.version}:
             raise VersionConflict(expected_version or 0, job.version)
         plan = decide(job, now)
-        self._refuse_taken_key(plan.job)
+        refuse_taken_key(self._database, plan.job)
         rows = tuple(detached_execution(row) for row in plan.executions)
         written = write(self._database, replace(plan, job=detached_job(plan.job), executions=rows), now)
         newest = self._database.executions.get(written.executions[-1].id) if written.executions else None
@@ -107,12 +107,18 @@ class MemoryJobs:
         """Read a job's ledger from the beginning of a window on."""
         return stretch(self._database, self._database.job(tenant_id, job_id), window, limit)
 
-    def _refuse_taken_key(self, job: ScheduledJob) -> None:
-        """Raise Conflict if another job has the key already."""
-        name = _unique_name(job)
-        for other in self._database.jobs.values() if name else ():
-            if other.id != job.id and _unique_name(other) == name:
-                raise Conflict(f"another job has the key {job.definition.key!r}", other.id)
+
+def refuse_taken_key(database: MemoryDatabase, job: ScheduledJob) -> None:
+    """
+    See that no other job has the key of one already.
+
+    Raises:
+        Conflict: another has it; `existing_id` names that.
+    """
+    name = _unique_name(job)
+    for other in database.jobs.values() if name else ():
+        if other.id != job.id and _unique_name(other) == name:
+            raise Conflict(f"another job has the key {job.definition.key!r}", other.id)
 
 
 def _unique_name(job: ScheduledJob) -> tuple[str, str, str] | None:

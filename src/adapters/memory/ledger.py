@@ -75,6 +75,7 @@ class MemoryLedger:
                 job = self._database.jobs[row.job_id]
                 taken = claimed(row, job, now, worker_id=worker_id)
                 self._executions.put(taken)
+                self._database.tell(taken, now)
                 self._database.redispatches.pop(row.id, None)
                 attempts.append(attempt_of(taken, job))
         return attempts

@@ -7,15 +7,13 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from ...ports.cursors import Position, read_cursor, write_cursor
-from ...ports.queries import ExecutionFilter, JobFilter
+from ...ports.queries import SeekFilter
 from ...ports.stores import Page
 
 T = TypeVar("T")
 
 
-def page(
-    matching: Iterable[T], query: JobFilter | ExecutionFilter, place: Callable[[T], Position], *, descending: bool
-) -> Page[T]:
+def page(matching: Iterable[T], query: SeekFilter, place: Callable[[T], Position], *, descending: bool) -> Page[T]:
     """
     Sort what matches and cut out the page that the query asks for.
 

@@ -31,6 +31,8 @@ def write(database: MemoryDatabase, plan: Plan, now: datetime) -> Written:
     for row in known:
         counters = counters.unplanned(row)
     database.save(replace(plan, job=replace(plan.job, counters=counters)))
+    for row in fresh:
+        database.tell(row, now)
     for row in known:
         note_end(database, database.executions.at(row.job_id, row.scheduled_at) or row)
     if plan.cancels_open:
@@ -59,6 +61,7 @@ def cancel(database: MemoryDatabase, job_id: UUID, rows: Iterable[JobExecution],
         database.redispatches.pop(row.id, None)
         database.jobs[job_id] = replace(database.jobs[job_id], counters=counters)
         note_end(database, ended)
+        database.tell(ended, now)
     return stopped
 
 

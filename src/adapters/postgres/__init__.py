@@ -13,11 +13,14 @@ from .bells import PostgresBells
 from .connection import Access, Unreachable
 from .database import Database
 from .dispatcher import PostgresDispatcher
+from .event_handlers import PostgresEventHandlers
+from .events import PostgresEvents
 from .executions import PostgresExecutions
 from .jobs import PostgresJobs
 from .ledger import PostgresLedger
 from .locks import PostgresLocks
 from .migrate import UnusableSchema
+from .outbox import PostgresOutbox
 from .workers import PostgresWorkers
 
 __all__ = [
@@ -59,6 +62,9 @@ def postgres_storage(database: Database) -> Storage:
         jobs=PostgresJobs(database),
         executions=PostgresExecutions(database),
         ledger=PostgresLedger(database),
+        events=PostgresEvents(database),
+        event_handlers=PostgresEventHandlers(database),
+        outbox=PostgresOutbox(database),
         workers=PostgresWorkers(database),
         locks=PostgresLocks(database),
     )

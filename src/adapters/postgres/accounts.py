@@ -1,8 +1,9 @@
 """
 The jobs that one transaction moves, as they are locked, read and written.
 
-Locks are taken in one order, whatever a transaction does: jobs, then counters, then executions, each by id. A timer
-waits for no job, and a claim for no execution. So no two transactions can wait for each other.
+Locks are taken in one order, whatever a transaction does: keys of flow control, then jobs, then counters, then
+executions, then counters of event handlers, each by id. A timer waits for no job, and a claim for no execution. So no
+two transactions can wait for each other.
 """
 
 from __future__ import annotations
@@ -91,22 +92,22 @@ async def load_of_executions(
 
 async def load_for_ends(
     transaction: Transaction, accounts: Accounts, job_ids: Iterable[UUID], *, locked: Collection[UUID]
-) -> None:
+) -> Sequence[ScheduledJob]:
     """
-    Lock the counters of jobs whose executions end, and enter them.
+    Lock the counters of jobs whose executions end, or to which new ones are added, and enter them.
 
     Raises:
         UnlockedJobs: the own rows of some may change with that, and are not in `locked`.
     """
     ids = list(set(job_ids))
     if not ids:
-        return
+        return []
     counters = await _locked_counters(transaction, ids)
     # Read after the locks on the counters: nobody plans for these jobs any more, so what they say is final for now.
     rows = await transaction.rows(_JOBS["jobs"], ids=ids)
     if unlocked := {row["id"] for row in rows if _is_at_stake(row)} - set(locked):
         raise UnlockedJobs(unlocked)
-    accounts.enter(job_of(row, counters[row["id"]], shared_definition(row["definition"])) for row in rows)
+    return _entered(accounts, rows, counters)
 
 
 async def settle(transaction: Transaction, accounts: Accounts) -> list[Dispatch]:
@@ -116,6 +117,8 @@ async def settle(transaction: Transaction, accounts: Accounts) -> list[Dispatch]
     await transaction.run_for(_JOBS["save_states"], [state_row(job) for job in accounts.states])
     await transaction.run_for(_JOBS["save_counters"], [counters_row(job) for job in accounts.counters])
     await transaction.run_for(_JOBS["insert_versions"], [change_row(change) for change in accounts.changes])
+    for change in accounts.changes:
+        transaction.news.changed(change, accounts.job(change.job_id))
     return dispatches
 
 

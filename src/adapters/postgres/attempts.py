@@ -4,34 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Final
 from uuid import UUID
 
 from ...domain.accounts import Accounts
 from ...domain.attempt import Attempt
 from ...domain.execution import ExecutionStatus
+from ...domain.facts import EXECUTION_STARTED
 from ...domain.job import LOCK_TIMEOUT_SECONDS
 from ...ports.dispatcher import Dispatch
 from ...ports.ledger import Hold, Lapse, Lease
 from .accounts import load_of_executions, settle
 from .database import Database
 from .execution_rows import attempt_of
-from .firing import Frontier
+from .frontier import Frontier
 from .statements import statements
-from .transaction import Transaction
+from .transaction import Parameters, Row, Transaction
 
 _LEDGER: Final = statements("ledger")
 
 
 async def claim(database: Database, ids: Sequence[UUID], worker_id: str) -> Sequence[Attempt]:
-    """Take pending, available executions for one worker, in one round trip."""
+    """Take pending, available executions for one worker, in one round trip unless somebody listens to starts."""
     if not ids:
         return []
-    rows = await database.rows(
-        _LEDGER["claim"], ids=ids, now=database.now, worker_id=worker_id, lock_timeout_seconds=LOCK_TIMEOUT_SECONDS
-    )
+    parameters = {"ids": ids, "worker_id": worker_id, "lock_timeout_seconds": LOCK_TIMEOUT_SECONDS}
+    rows = await database.rows(_LEDGER["claim"], now=database.now, is_told=False, **parameters)
+    if not rows:
+        # There was nothing to take, or else it must be told.
+        rows = await database.write(partial(_claim, parameters=parameters))
     taken = {row["id"]: row for row in rows}
     return [attempt_of(taken[each]) for each in dict.fromkeys(ids) if each in taken]
+
+
+async def _claim(transaction: Transaction, parameters: Parameters) -> list[Row]:
+    rows = await transaction.rows(_LEDGER["claim"], now=transaction.now, is_told=True, **parameters)
+    transaction.news.happened(EXECUTION_STARTED, [row["id"] for row in rows])
+    return rows
 
 
 async def claimed(database: Database, ids: Sequence[UUID], worker_id: str) -> Sequence[Attempt]:

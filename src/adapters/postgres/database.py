@@ -13,6 +13,7 @@ import asyncpg
 from ...domain.errors import StoreUnavailable
 from ...ports.clock import Clock
 from .connection import Access, translated
+from .facts import tell
 from .statements import Statement
 from .transaction import Row, Transaction
 
@@ -75,6 +76,14 @@ class Database:
                 await pool.close()
         except TimeoutError:
             pool.terminate()
+
+    @property
+    def connections(self) -> tuple[int, int]:
+        """How many connections of the pool are open, and how many of these are at work."""
+        if self._pool is None:
+            return 0, 0
+        size = self._pool.get_size()
+        return size, size - self._pool.get_idle_size()
 
     @property
     def now(self) -> datetime | None:
@@ -147,7 +156,9 @@ class Database:
             await connection.execute(f"BEGIN{mode}{self.access.preamble}")
             try:
                 now = await connection.fetchval(_NOW, self.now)
-                done = await work(Transaction(connection=connection, now=now, limit=limit))
+                transaction = Transaction(connection=connection, now=now, limit=limit)
+                done = await work(transaction)
+                await tell(transaction)
                 await connection.execute("COMMIT")
             except Exception:
                 # What a lost connection had begun is undone by the server.

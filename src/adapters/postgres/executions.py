@@ -125,6 +125,7 @@ def _conditions(query: ExecutionFilter) -> Parameters:
     cursor = read_cursor(query)
     return {
         "job_id": query.job_id,
+        "event_id": query.event_id,
         "status": filters.any_of(query.status),
         "origin": filters.any_of(query.origin),
         "scheduled_after": filters.instant(query.scheduled_after),

@@ -13,15 +13,19 @@ import asyncpg
 from ...domain.accounts import Accounts
 from ...domain.attempt import Finish, Wait, refuse
 from ...domain.errors import InvalidInput
-from ...domain.execution import Origin
+from ...domain.event import HandlerCounters
+from ...domain.execution import ExecutionStatus, Origin
+from ...domain.facts import EXECUTION_FACTS, EXECUTION_RETRYING
 from ...domain.json import document_text
 from ...ports.ledger import Finished, Hold
 from .accounts import load_of_executions, read_dispatches, settle
+from .event_handler_rows import counts_rows
 from .execution_rows import with_past_attempt
 from .statements import statements
 from .transaction import Parameters, Row, Transaction
 
 _LEDGER: Final = statements("ledger")
+_HANDLERS: Final = statements("event_handlers")
 
 REFUSALS: Final = (
     InvalidInput,
@@ -83,9 +87,12 @@ async def finish(
         for entry in written
         if not entry.finish.status.terminal and entry.wait(transaction.now).dispatched_at is not None
     ]
+    dispatches = [*await read_dispatches(transaction, returned), *await settle(transaction, accounts)]
+    await _count_for_handlers(transaction, written)
+    _note(transaction, written)
     return Finished(
         rejected=rejected,
-        dispatches=[*await read_dispatches(transaction, returned), *await settle(transaction, accounts)],
+        dispatches=dispatches,
         set_aside=[entry.hold for entry in written if entry.is_refused],
     )
 
@@ -181,3 +188,27 @@ def _end(accounts: Accounts, entry: Entry) -> None:
         origin=Origin(entry.before["origin"]),
         scheduled_at=entry.before["scheduled_at"],
     )
+
+
+async def _count_for_handlers(transaction: Transaction, written: Sequence[Entry]) -> None:
+    """Count, for the event handlers of which executions came, how these ended: the last lock."""
+    counts: dict[UUID, HandlerCounters] = {}
+    for entry in written:
+        handler_id = entry.before["event_handler_id"]
+        if handler_id is not None and entry.finish.status.terminal:
+            before = counts.get(handler_id, HandlerCounters())
+            succeeded = entry.finish.status is ExecutionStatus.SUCCESS
+            counts[handler_id] = replace(
+                before, succeeded=before.succeeded + succeeded, failed=before.failed + (not succeeded)
+            )
+    await transaction.run_for(_HANDLERS["count_handlers"], counts_rows(counts))
+
+
+def _note(transaction: Transaction, written: Sequence[Entry]) -> None:
+    """Take down as news how executions ended, and which are tried again because they failed."""
+    for entry in written:
+        finish = entry.finish
+        if finish.status.terminal:
+            transaction.news.happened(EXECUTION_FACTS[finish.status], [finish.execution_id])
+        elif entry.wait(transaction.now).next_retry_at is not None:
+            transaction.news.happened(EXECUTION_RETRYING, [finish.execution_id])

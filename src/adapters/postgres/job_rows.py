@@ -12,6 +12,7 @@ from ...domain.execution import ExecutionStatus
 from ...domain.job import JobDefinition, JobStatus, ScheduledJob
 from ...domain.json import encoded
 from ...domain.plan import JobChange
+from ...domain.trace import TraceContext, read_trace_context
 from .transaction import Parameters, Row
 
 _COUNTERS: Final = tuple(field.name for field in fields(JobCounters))
@@ -36,6 +37,8 @@ def job_of(row: Row, counters: Row, definition: JobDefinition) -> ScheduledJob:
         cancelled_at=row["cancelled_at"],
         deleted_at=row["deleted_at"],
         deleted_by=row["deleted_by"],
+        created_in=_trace_of(row["created_in"]),
+        depth=row["depth"],
         version=row["version"],
         counters=JobCounters(**{name: counters[name] for name in _COUNTERS}),
     )
@@ -73,7 +76,20 @@ def job_row(job: ScheduledJob) -> Parameters:
         "tenant_id": job.tenant_id,
         "created_by": job.created_by,
         "created_at": job.created_at,
+        "created_in": _trace_text(job.created_in),
+        "depth": job.depth,
     }
+
+
+def _trace_text(trace: TraceContext | None) -> str | None:
+    if trace is None:
+        return None
+    return " ".join(filter(None, (trace.traceparent, trace.tracestate)))
+
+
+def _trace_of(text: str | None) -> TraceContext | None:
+    traceparent, _, tracestate = (text or "").partition(" ")
+    return read_trace_context(traceparent, tracestate or None)
 
 
 def counters_row(job: ScheduledJob) -> Parameters:

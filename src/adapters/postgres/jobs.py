@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Final, TypeVar, cast
+from functools import partial
+from typing import Final, cast
 from uuid import UUID
 
-import asyncpg
-
 from ...domain.accounts import Accounts
-from ...domain.errors import Conflict, JobNotFound, StoreUnavailable, VersionConflict
+from ...domain.errors import JobNotFound, VersionConflict
 from ...domain.execution import JobExecution
-from ...domain.job import JobStatus, ScheduledJob
+from ...domain.job import ScheduledJob
 from ...domain.ledger import Window
-from ...domain.plan import Decision, JobChange, first_version
+from ...domain.plan import Decision, JobChange
 from ...domain.stored import UnreadableDefinition, own_definition
 from ...domain.unreadable import decided
 from ...ports.cursors import Position, read_cursor, write_cursor
@@ -23,20 +22,17 @@ from ...ports.queries import JobFilter, SortOrder
 from ...ports.stores import Changed, LedgerStretch, Page
 from . import audit, filters
 from .accounts import load, read_jobs
-from .database import CONTENTION, Database
+from .database import Database
 from .execution_rows import execution_of
-from .job_rows import change_of, change_row, counters_row, definition_row, job_of, job_row
+from .job_rows import change_of, definition_row, job_of
+from .new_jobs import insert_jobs, refuse_taken_key
 from .plans import write_plans
+from .races import again_if_raced
 from .statements import statements
 from .transaction import Parameters, Row, Transaction
 
-T = TypeVar("T")
-
 _JOBS: Final = statements("jobs")
 _EXECUTIONS: Final = statements("executions")
-_TRIES: Final = 5
-_RACED: Final = frozenset({"jobs_key", "executions_idempotency"})
-"""The unique indexes that decide where two requests at once want one key."""
 
 
 class PostgresJobs:
@@ -54,13 +50,11 @@ class PostgresJobs:
         """Insert a job with its first recorded version."""
 
         async def work(transaction: Transaction) -> ScheduledJob:
-            await _refuse_taken_key(transaction, job)
-            await transaction.run(_JOBS["insert_job"], **job_row(job))
-            await transaction.run(_JOBS["insert_counters"], **counters_row(job))
-            await transaction.run_for(_JOBS["insert_versions"], [change_row(first_version(job))])
+            await refuse_taken_key(transaction, job)
+            await insert_jobs(transaction, [job])
             return (await read_jobs(transaction, [job.id]))[0]
 
-        return await self._write(work)
+        return await again_if_raced(partial(self._database.change, work))
 
     async def get(self, tenant_id: str, job_id: UUID) -> ScheduledJob:
         """Read one job."""
@@ -72,8 +66,7 @@ class PostgresJobs:
         parameters = _conditions(query)
 
         async def work(transaction: Transaction) -> Page[ScheduledJob]:
-            found = await transaction.row(_JOBS["matching_jobs"], tenant_id=tenant_id, **parameters)
-            assert found is not None  # noqa: S101 - it counts, and so answers one row
+            [found] = await transaction.rows(_JOBS["matching_jobs"], tenant_id=tenant_id, **parameters)
             rows = await transaction.rows(_JOBS["jobs_by_ids"], ids=found["ids"][: query.limit])
             more = len(found["ids"]) > len(rows)
             return Page(
@@ -112,7 +105,7 @@ class PostgresJobs:
                 raise VersionConflict(expected_version or 0, job.version)
             return await _decide(transaction, accounts, job, decide)
 
-        return await self._write(work)
+        return await again_if_raced(partial(self._database.change, work))
 
     async def versions(
         self, tenant_id: str, job_id: UUID, *, limit: int, before_version: int | None = None
@@ -143,16 +136,6 @@ class PostgresJobs:
 
         return await self._database.read(work)
 
-    async def _write(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
-        """Write; where another request took the key at the same time, again, so that it is found and named."""
-        for _ in range(_TRIES):
-            try:
-                return await self._database.change(work)
-            except asyncpg.UniqueViolationError as error:
-                if error.constraint_name not in _RACED:
-                    raise
-        raise StoreUnavailable(CONTENTION)
-
 
 def _existing(rows: Sequence[Row], tenant_id: str, job_id: UUID) -> ScheduledJob:
     """Give the job that was looked for by its id, or raise JobNotFound."""
@@ -175,7 +158,7 @@ async def _execution_with_key(transaction: Transaction, job_id: UUID, key: str |
 
 async def _decide(transaction: Transaction, accounts: Accounts, job: ScheduledJob, decide: Decision) -> Changed:
     plan = decided(job, transaction.now, decide)
-    await _refuse_taken_key(transaction, plan.job)
+    await refuse_taken_key(transaction, plan.job)
     written = await write_plans(transaction, accounts, [plan])
     if plan.change is not None and not isinstance(job.definition, UnreadableDefinition):
         await transaction.run(_JOBS["save_definition"], **definition_row(plan.job))
@@ -187,22 +170,6 @@ async def _decide(transaction: Transaction, accounts: Accounts, job: ScheduledJo
         execution=execution_of(executions[0]) if executions else None,
         stopped=written.stopped,
     )
-
-
-async def _refuse_taken_key(transaction: Transaction, job: ScheduledJob) -> None:
-    """Raise Conflict if another job has the key already."""
-    definition = job.definition
-    if definition.key is None or job.status is JobStatus.CANCELLED or job.deleted_at is not None:
-        return
-    taken = await transaction.column(
-        _JOBS["job_with_key"],
-        id=job.id,
-        tenant_id=job.tenant_id,
-        handler_name=definition.handler_name,
-        key=definition.key,
-    )
-    if taken:
-        raise Conflict(f"another job has the key {definition.key!r}", taken[0])
 
 
 def _conditions(query: JobFilter) -> Parameters:

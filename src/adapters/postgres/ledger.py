@@ -26,8 +26,9 @@ from ...ports.ledger import (
     Sighting,
 )
 from . import attempts, audit, finishing, firing, log_rows, recovery
-from .accounts import UnlockedJobs
 from .database import Database
+from .frontier import Frontier
+from .races import with_jobs_locked
 from .statements import statements
 from .transaction import Transaction
 
@@ -41,9 +42,9 @@ class PostgresLedger:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._due = firing.Frontier()
-        self._dispatched = firing.Frontier()
-        self._leased = firing.Frontier()
+        self._due = Frontier()
+        self._dispatched = Frontier()
+        self._leased = Frontier()
 
     async def fire(self, planner: Planner, *, limit: int) -> Fired:
         """Write the plans of due jobs."""
@@ -140,9 +141,4 @@ class PostgresLedger:
 
     async def _ended(self, work: Callable[..., Awaitable[T]]) -> T:
         """Run what ends executions, again with a job locked if that turns out to be needed."""
-        locked: frozenset[UUID] = frozenset()
-        while True:
-            try:
-                return await self._database.write(partial(work, locked=locked))
-            except UnlockedJobs as unlocked:
-                locked = locked.union(unlocked.job_ids)
+        return await with_jobs_locked(lambda locked: self._database.write(partial(work, locked=locked)))

@@ -32,8 +32,8 @@ PATIENCE: Final = 120.0
 """Seconds that a step, or another node that takes it, may need."""
 
 _HAS_SCHEMA: Final = "SELECT to_regnamespace($1) IS NOT NULL"
-_SET_UP: Final = f"""
-CREATE TABLE IF NOT EXISTS {SCHEMA}.schema_migrations (
+_SET_UP: Final = """
+CREATE TABLE IF NOT EXISTS schema_migrations (
     version integer NOT NULL PRIMARY KEY,
     name text NOT NULL,
     checksum text NOT NULL,
@@ -42,10 +42,10 @@ CREATE TABLE IF NOT EXISTS {SCHEMA}.schema_migrations (
 )"""
 _IS_THERE: Final = "SELECT to_regclass($1) IS NOT NULL"
 _TAKEN: Final = """
-SELECT version, name, checksum, applied_at, compatible FROM tocsin.schema_migrations ORDER BY version"""
+SELECT version, name, checksum, applied_at, compatible FROM schema_migrations ORDER BY version"""
 _RECORD: Final = """
-INSERT INTO tocsin.schema_migrations (version, name, checksum, compatible) VALUES ($1, $2, $3, $4)"""
-_FORGET: Final = "DELETE FROM tocsin.schema_migrations WHERE version = $1"
+INSERT INTO schema_migrations (version, name, checksum, compatible) VALUES ($1, $2, $3, $4)"""
+_FORGET: Final = "DELETE FROM schema_migrations WHERE version = $1"
 
 
 class UnusableSchema(StoreUnavailable):
@@ -138,6 +138,7 @@ async def _usable(connection: Connection) -> Sequence[MigrationStatus]:
 
 
 async def _taken(connection: Connection) -> Sequence[MigrationStatus]:
+    # In full: a search path passes over a schema that its user may not enter, which must be refused and not set up.
     if not await connection.fetchval(_IS_THERE, f"{SCHEMA}.schema_migrations"):
         return []
     return [MigrationStatus(**dict(row)) for row in await connection.fetch(_TAKEN)]

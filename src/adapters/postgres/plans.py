@@ -9,6 +9,7 @@ from uuid import UUID
 
 from ...domain.accounts import Accounts, Nominal
 from ...domain.execution import ExecutionStatus, JobExecution, OpenExecution, Origin
+from ...domain.facts import EXECUTION_FACTS
 from ...domain.plan import Plan
 from ...ports.dispatcher import Dispatch
 from .accounts import settle
@@ -39,6 +40,7 @@ async def write_plans(transaction: Transaction, accounts: Accounts, plans: Seque
     known = await _known_nominals(transaction, plans)
     fresh = [row for plan in plans for row in accounts.take(plan, known)]
     await transaction.run_for(_EXECUTIONS["insert_executions"], [_inserted(row) for row in fresh])
+    transaction.news.made(fresh)
     ended = {plan.job.id for plan in plans if plan.cancels_open}
     stopped = await _cancel_open(transaction, accounts, ended)
     dispatches = [
@@ -58,7 +60,9 @@ async def cancel(
 ) -> list[UUID]:
     """End locked executions of jobs that are loaded; answer the running ones, which keep slot and lease for now."""
     stopped = accounts.cancel(rows)
-    await transaction.run(_EXECUTIONS["cancel_executions"], ids=[row.id for row in rows], now=transaction.now)
+    ids = [row.id for row in rows]
+    await transaction.run(_EXECUTIONS["cancel_executions"], ids=ids, now=transaction.now)
+    transaction.news.happened(EXECUTION_FACTS[ExecutionStatus.CANCELLED], ids)
     return stopped
 
 

@@ -13,7 +13,7 @@ from ...ports.dispatcher import Dispatch
 from ...ports.ledger import Purged, Ready, Sighting
 from .accounts import read_dispatches
 from .execution_rows import dispatch_of
-from .firing import Frontier
+from .frontier import Frontier
 from .statements import statements
 from .transaction import Transaction
 

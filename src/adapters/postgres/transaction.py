@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from .news import News
 from .statements import Statement
 
 if TYPE_CHECKING:
@@ -26,11 +27,16 @@ Parameters: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transaction:
-    """A transaction under way; `now` is when it began, by the server's clock, and `limit` when it must have ended."""
+    """
+    A transaction under way.
+
+    `now` is when it began, by the server's clock, `limit` when it must have ended; `news` is told before it commits.
+    """
 
     connection: Connection
     now: datetime
     limit: asyncio.Timeout
+    news: News = field(default_factory=News)
 
     def take_longer(self, seconds: float) -> None:
         """Give the transaction, from here on, more time than others have; each of its statements has what all have."""

@@ -13,6 +13,7 @@ from redis.exceptions import (
     AuthorizationError,
     BusyLoadingError,
     MaxConnectionsError,
+    OutOfMemoryError,
     RedisClusterException,
     RedisError,
     ResponseError,
@@ -21,7 +22,6 @@ from redis.exceptions import ConnectionError as Disconnected
 from redis.exceptions import TimeoutError as TooLate
 
 from ...domain.errors import DispatcherUnavailable
-from .keys import Stream
 from .scripts import script
 from .urls import Client
 
@@ -96,14 +96,13 @@ class Connection:
         return answer
 
     # What a script answers is as the script says.
-    async def script(self, name: str, streams: Sequence[Stream], *arguments: str | bytes | int) -> Any:  # noqa: ANN401
+    async def script(self, name: str, keys: Sequence[str], *arguments: str | bytes | int) -> Any:  # noqa: ANN401
         """
-        Run a script over these streams. Its text goes along: a server that was restarted empty knows no other name.
+        Run a script over these keys. Its text goes along: a server that was restarted empty knows no other name.
 
         Raises:
             DispatcherUnavailable: as for `run`.
         """
-        keys = [stream.key for stream in streams]
         return await self.run(lambda client: client.execute_command("EVAL", script(name), len(keys), *keys, *arguments))
 
     def _go_on(self) -> None:
@@ -122,5 +121,8 @@ def _reason(error: Exception) -> str:
 
 def _kind(error: ResponseError) -> str:
     """Take the code that begins a refusal; around it redis-py and the server may quote what was sent."""
+    # Of this one redis-py keeps the code as a class alone.
+    if isinstance(error, OutOfMemoryError):
+        return "OOM"
     words = str(error).rpartition("caused error: ")[2].strip("('\"").split(maxsplit=1)
     return words[0] if words else type(error).__name__

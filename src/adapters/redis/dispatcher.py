@@ -13,7 +13,7 @@ from ...ports.dispatcher import Dispatch, Sent
 from ...ports.telemetry import Telemetry
 from .connection import Connection
 from .entries import Entry, read
-from .keys import GROUP, Keys, Stream
+from .keys import GROUP, Keys, Stream, keys_of
 from .losses import Losses
 from .reading import Reader
 from .receipts import Receipts
@@ -139,5 +139,5 @@ class RedisDispatcher:
         if some := self._tending.due(streams)[:TENDED_AT_ONCE]:
             consumer_life = int(self._timing.consumer_life.total_seconds() * 1000)
             stream_life = int(self._timing.stream_life.total_seconds())
-            await self._connection.script("tend", some, GROUP, consumer_life, stream_life)
+            await self._connection.script("tend", keys_of(some), GROUP, consumer_life, stream_life)
             self._tending.done(some)

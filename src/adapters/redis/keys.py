@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from ...domain.bands import URGENT_FIRST, Band
 
 GROUP: Final = "executors"
-"""The one group of every stream, so what it is past nobody needs."""
+"""The one group of every stream of the pipe, so what it is past nobody needs."""
+
+NODES: Final = "nodes"
+"""The one group that reads events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +24,19 @@ class Stream:
     capability: str
 
 
+def keys_of(streams: Iterable[Stream]) -> list[str]:
+    """Name streams as Redis knows them."""
+    return [stream.key for stream in streams]
+
+
 @dataclass(frozen=True, slots=True)
 class Keys:
     """
     The keys under one prefix, which separates those who share a server.
 
-    The prefix is the hash tag of every key. So a cluster keeps all streams of a prefix in one slot, where one blocking
-    read and one script can reach them all; a tag for each stream would cost a node one connection for each slot that
-    it waits on. One server carries far more ids than the store behind it can claim.
+    The prefix is the hash tag of every key of the pipe. So a cluster keeps all streams of a prefix in one slot, where
+    one blocking read and one script can reach them all; a tag for each stream would cost a node one connection for each
+    slot that it waits on. One server carries far more ids than the store behind it can claim.
     """
 
     prefix: str
@@ -42,6 +50,21 @@ class Keys:
     def unreadable(self) -> str:
         """The stream of entries that nobody could read."""
         return f"{{{self.prefix}}}:unreadable"
+
+    @property
+    def events(self) -> str:
+        """The stream that anybody may add events to; as it is written down, since others must name it too."""
+        return f"{self.prefix}:events"
+
+    @property
+    def dead_events(self) -> str:
+        """The stream of entries of `events` that came to nothing."""
+        return f"{self.prefix}:events:dead"
+
+    @property
+    def facts(self) -> str:
+        """The stream of events that Tocsin lets out."""
+        return f"{self.prefix}:facts"
 
     def stream(self, band: Band, capability: str) -> Stream:
         """Name the stream of a band and a capability."""

@@ -13,7 +13,7 @@ from ...domain.bands import band_of
 from ...ports.dispatcher import Dispatch, Sent
 from .connection import Connection
 from .entries import execution_ids, read_position
-from .keys import GROUP, Keys, Stream
+from .keys import GROUP, Keys, Stream, keys_of
 from .passage import Horizon, Passage
 
 MOST_PENDING: Final = 2_000
@@ -59,7 +59,7 @@ class Losses:
         judges: dict[Stream, Callable[[UUID, datetime], bool]] = {}
         for first in range(0, len(streams), STREAMS_AT_ONCE):
             some = streams[first : first + STREAMS_AT_ONCE]
-            standings = await self._connection.script("standing", some, GROUP, MOST_PENDING, LONGEST_TAIL)
+            standings = await self._connection.script("standing", keys_of(some), GROUP, MOST_PENDING, LONGEST_TAIL)
             for stream, standing in zip(some, standings, strict=True):
                 judges[stream] = self._judge(stream, standing, reached)
         return [dispatch for dispatch, at in candidates if judges[self._stream(dispatch)](dispatch.execution_id, at)]

@@ -12,7 +12,7 @@ from redis.exceptions import ResponseError
 from ...domain.bands import TURNS, URGENT_FIRST, shares
 from .connection import Connection
 from .entries import Entry, from_script
-from .keys import GROUP, Stream
+from .keys import GROUP, Stream, keys_of
 from .rounds import Rounds
 from .urls import Client
 
@@ -92,7 +92,7 @@ class Reader:
         cursor = self._searching[1] if due[0].key == self._searching[0] else _START
         idle = int(self._redeliver_after.total_seconds() * 1000)
         found, done, cursor = await self._connection.script(
-            "reclaim", due, GROUP, self._consumer, idle, limit, cursor, PAGES
+            "reclaim", keys_of(due), GROUP, self._consumer, idle, limit, cursor, PAGES
         )
         self._searches.done(due[:done])
         self._searching = (due[done].key, cursor) if done < len(due) else ("", _START)
@@ -101,7 +101,7 @@ class Reader:
     async def _take(self, streams: Sequence[Stream], limit: int) -> tuple[list[Entry], bool]:
         turns = shares(self._turn, limit)
         found, missing = await self._connection.script(
-            "take", streams, GROUP, self._consumer, limit, *(turns[band] for band in URGENT_FIRST)
+            "take", keys_of(streams), GROUP, self._consumer, limit, *(turns[band] for band in URGENT_FIRST)
         )
         return from_script(streams, found), bool(missing)
 

@@ -11,10 +11,13 @@ from ...ports.storage import Storage
 from . import migrate
 from .connection import UnusableDatabase
 from .database import Database
+from .event_handlers import SqliteEventHandlers
+from .events import SqliteEvents
 from .executions import SqliteExecutions
 from .jobs import SqliteJobs
 from .ledger import SqliteLedger
 from .locks import SqliteLocks
+from .outbox import SqliteOutbox
 from .workers import SqliteWorkers
 
 __all__ = ["UnusableDatabase", "migrate", "open_sqlite"]
@@ -36,6 +39,9 @@ async def open_sqlite(path: Path, clock: Clock, *, busy_timeout: float = 5.0) ->
             jobs=SqliteJobs(database),
             executions=SqliteExecutions(database),
             ledger=SqliteLedger(database),
+            events=SqliteEvents(database),
+            event_handlers=SqliteEventHandlers(database),
+            outbox=SqliteOutbox(database),
             workers=SqliteWorkers(database),
             locks=SqliteLocks(database),
         )

@@ -9,10 +9,12 @@ from uuid import UUID
 
 from ...domain.accounts import Accounts
 from ...domain.job import ScheduledJob
+from ...domain.plan import first_version
 from ...domain.stored import own_definition, shared_definition
 from ...ports.dispatcher import Dispatch
 from .execution_rows import dispatch_of
-from .job_rows import change_row, counters_row, job_of, state_row
+from .facts import tell_of_changes
+from .job_rows import change_row, counters_row, job_of, job_row, state_row
 from .statements import statements
 from .transaction import Transaction, array
 
@@ -38,6 +40,15 @@ def load(transaction: Transaction, accounts: Accounts, job_ids: Iterable[object]
     return jobs
 
 
+def insert(transaction: Transaction, jobs: Sequence[ScheduledJob]) -> None:
+    """Write new jobs, each with its first version."""
+    changes = [first_version(job) for job in jobs]
+    transaction.run_many(_JOBS["insert_job"], map(job_row, jobs))
+    transaction.run_many(_JOBS["insert_counters"], map(counters_row, jobs))
+    transaction.run_many(_JOBS["insert_version"], map(change_row, changes))
+    tell_of_changes(transaction, list(zip(changes, jobs, strict=True)))
+
+
 def settle(transaction: Transaction, accounts: Accounts) -> list[Dispatch]:
     """Admit waiting work where there are slots, end the jobs that are over, and write what moved: the last step."""
     dispatches = _admit(transaction, accounts)
@@ -45,6 +56,7 @@ def settle(transaction: Transaction, accounts: Accounts) -> list[Dispatch]:
     transaction.run_many(_JOBS["save_state"], map(state_row, accounts.states))
     transaction.run_many(_JOBS["save_counters"], map(counters_row, accounts.counters))
     transaction.run_many(_JOBS["insert_version"], map(change_row, accounts.changes))
+    tell_of_changes(transaction, [(change, accounts.job(change.job_id)) for change in accounts.changes])
     return dispatches
 
 

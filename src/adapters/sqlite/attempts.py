@@ -10,11 +10,13 @@ from uuid import UUID
 from ...domain.accounts import Accounts
 from ...domain.attempt import Attempt
 from ...domain.execution import ExecutionStatus
+from ...domain.facts import EXECUTION_STARTED
 from ...domain.job import LOCK_TIMEOUT_SECONDS
 from ...ports.dispatcher import Dispatch
 from ...ports.ledger import Hold, Lapse, Lease
 from .accounts import load, settle
 from .execution_rows import attempt_of
+from .facts import News, tell_of
 from .instants import from_micros
 from .statements import statements
 from .transaction import Transaction, array
@@ -30,7 +32,13 @@ def claim(transaction: Transaction, ids: Sequence[UUID], worker_id: str) -> Sequ
     transaction.run(
         _LEDGER["claim"], ids=taken, now=now, worker_id=worker_id, lock_timeout_seconds=LOCK_TIMEOUT_SECONDS
     )
-    return [attempt_of(row) for row in transaction.rows(_LEDGER["attempts"], ids=taken)]
+    attempts = [attempt_of(row) for row in transaction.rows(_LEDGER["attempts"], ids=taken)]
+    tell_of(transaction, map(_started, attempts))
+    return attempts
+
+
+def _started(attempt: Attempt) -> News:
+    return News(execution_id=attempt.execution_id, tenant_id=attempt.tenant_id, name=EXECUTION_STARTED)
 
 
 def claimed(transaction: Transaction, ids: Sequence[UUID], worker_id: str) -> Sequence[Attempt]:

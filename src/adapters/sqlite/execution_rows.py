@@ -62,6 +62,7 @@ _CONVERTERS: Final[_Converters] = MappingProxyType(
         "id": _ID,
         "job_id": _ID,
         "event_id": _ID,
+        "event_handler_id": _ID,
         "retry_of": _ID,
         "status": (attrgetter("value"), ExecutionStatus),
         "origin": (attrgetter("value"), Origin),
@@ -127,6 +128,8 @@ def attempt_of(row: Row) -> Attempt:
         "scheduled_at": from_micros(row["scheduled_at"]),
         "started_at": from_micros(row["started_at"]),
         "created_at": from_micros(row["created_at"]),
+        "available_at": from_micros(row["available_at"]),
+        "event_id": None if row["event_id"] is None else UUID(row["event_id"]),
     }
     return Attempt.of(shared_definition(row["definition"]), held)
 

@@ -42,9 +42,10 @@ class SqliteExecutions:
         """Read the executions that match, newest nominal time first."""
         parameters = {**_conditions(query), "tenant_id": tenant_id}
         statement = _EXECUTIONS["matching_of_tenant"]
-        if query.job_id is not None:
+        if query.event_id is not None:
+            statement = _EXECUTIONS["matching_of_event"]
+        elif query.job_id is not None:
             statement = _EXECUTIONS["matching_of_job"]
-            parameters["job_id"] = str(query.job_id)
 
         def work(transaction: Transaction) -> Page[JobExecution]:
             [found] = transaction.rows(statement, **parameters)
@@ -122,6 +123,8 @@ def _conditions(query: ExecutionFilter) -> Parameters:
     cursor = read_cursor(query)
     value = cursor.value if cursor else None
     return {
+        "job_id": None if query.job_id is None else str(query.job_id),
+        "event_id": None if query.event_id is None else str(query.event_id),
         "status": array(query.status) if query.status else None,
         "origin": array(query.origin) if query.origin else None,
         "scheduled_after": _FIRST if query.scheduled_after is None else to_micros(query.scheduled_after),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,16 +12,21 @@ from uuid import UUID
 
 from ...domain.accounts import Accounts
 from ...domain.attempt import Finish, Wait, refuse
-from ...domain.execution import Origin
+from ...domain.event import HandlerCounters
+from ...domain.execution import ExecutionStatus, Origin
+from ...domain.facts import EXECUTION_FACTS, EXECUTION_RETRYING
 from ...domain.json import document_text
 from ...ports.ledger import Finished, Hold
 from .accounts import load, read_dispatches, settle
+from .event_handler_rows import counts_row
 from .execution_rows import past_attempt_text
+from .facts import News, tell_of
 from .instants import from_micros, to_micros
 from .statements import statements
 from .transaction import Parameters, Row, Transaction, array
 
 _LEDGER: Final = statements("ledger")
+_HANDLERS: Final = statements("event_handlers")
 _REFUSALS: Final = (
     ValueError,
     TypeError,
@@ -50,6 +56,10 @@ class _Entry:
     def job_id(self) -> UUID:
         return UUID(self.before["job_id"])
 
+    @property
+    def has_succeeded(self) -> bool:
+        return self.finish.status is ExecutionStatus.SUCCESS
+
     def wait(self, now: datetime) -> Wait:
         return self.finish.wait(self.before["failures"], now)
 
@@ -63,6 +73,8 @@ def finish(transaction: Transaction, finishes: Sequence[Finish]) -> Finished:
     load(transaction, accounts, (entry.job_id for entry in ended))
     for entry in ended:
         _end(accounts, entry)
+    _count(transaction, ended)
+    tell_of(transaction, (_news(entry, transaction.now) for entry in written))
     returned = [
         entry.finish.execution_id
         for entry in written
@@ -157,3 +169,20 @@ def _end(accounts: Accounts, entry: _Entry) -> None:
         origin=Origin(entry.before["origin"]),
         scheduled_at=from_micros(entry.before["scheduled_at"]),
     )
+
+
+def _count(transaction: Transaction, ended: Sequence[_Entry]) -> None:
+    """Move the counters of the event handlers that these executions came from."""
+    of_handlers = [entry for entry in ended if entry.before["event_handler_id"] is not None]
+    succeeded = Counter(entry.before["event_handler_id"] for entry in of_handlers if entry.has_succeeded)
+    failed = Counter(entry.before["event_handler_id"] for entry in of_handlers if not entry.has_succeeded)
+    more = {id_: HandlerCounters(succeeded=succeeded[id_], failed=failed[id_]) for id_ in succeeded | failed}
+    transaction.run_many(_HANDLERS["count"], (counts_row(UUID(id_), counts) for id_, counts in more.items()))
+
+
+def _news(entry: _Entry, now: datetime) -> News:
+    finish = entry.finish
+    name = EXECUTION_FACTS.get(finish.status)
+    if name is None and entry.wait(now).next_retry_at is not None:
+        name = EXECUTION_RETRYING
+    return News(execution_id=finish.execution_id, tenant_id=entry.before["tenant_id"], name=name)

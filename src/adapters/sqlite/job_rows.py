@@ -13,6 +13,7 @@ from ...domain.execution import ExecutionStatus
 from ...domain.job import JobDefinition, JobStatus, ScheduledJob
 from ...domain.json import encoded
 from ...domain.plan import JobChange
+from ...domain.trace import TraceContext, read_trace_context
 from .instants import from_micros, to_micros
 from .transaction import Parameters, Row
 
@@ -38,6 +39,8 @@ def job_of(row: Row, definition: JobDefinition) -> ScheduledJob:
         cancelled_at=from_micros(row["cancelled_at"]),
         deleted_at=from_micros(row["deleted_at"]),
         deleted_by=row["deleted_by"],
+        created_in=_trace_of(row["created_in"]),
+        depth=row["depth"],
         version=row["version"],
         counters=JobCounters(**{name: row[name] for name in _COUNTERS}),
     )
@@ -75,6 +78,8 @@ def job_row(job: ScheduledJob) -> Parameters:
         "tenant_id": job.tenant_id,
         "created_by": job.created_by,
         "created_at": to_micros(job.created_at),
+        "created_in": _trace_text(job.created_in),
+        "depth": job.depth,
     }
 
 
@@ -110,3 +115,13 @@ def change_of(row: Row) -> JobChange:
         before=None if row["before"] is None else json.loads(row["before"]),
         after=json.loads(row["after"]),
     )
+
+
+def _trace_text(trace: TraceContext | None) -> str | None:
+    """Write a span as its traceparent, with its tracestate behind a space."""
+    return None if trace is None else " ".join(filter(None, (trace.traceparent, trace.tracestate)))
+
+
+def _trace_of(text: str | None) -> TraceContext | None:
+    traceparent, _, tracestate = (text or "").partition(" ")
+    return read_trace_context(traceparent, tracestate or None)

@@ -7,24 +7,21 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from ...domain.accounts import Accounts
-from ...domain.errors import Conflict, JobNotFound, VersionConflict
-from ...domain.job import JobStatus, ScheduledJob
+from ...domain.errors import JobNotFound, VersionConflict
+from ...domain.job import ScheduledJob
 from ...domain.json import clean_text
 from ...domain.ledger import Window
-from ...domain.plan import Decision, JobChange, first_version
-from ...domain.stored import UnreadableDefinition
-from ...domain.unreadable import decided
+from ...domain.plan import Decision, JobChange
 from ...ports.cursors import Position, SortValue, read_cursor, write_cursor
 from ...ports.queries import JobFilter, SortBy, SortOrder
 from ...ports.stores import Changed, LedgerStretch, Page
 from . import audit
-from .accounts import load, read_jobs
+from .accounts import insert, read_jobs
 from .database import Database
+from .decisions import refuse_taken_key, write_decision
 from .execution_rows import execution_of
 from .instants import to_micros
-from .job_rows import change_of, change_row, counters_row, definition_row, job_row
-from .plans import write_plans
+from .job_rows import change_of
 from .statements import statements
 from .transaction import LARGEST, Parameters, Transaction, array
 
@@ -46,10 +43,8 @@ class SqliteJobs:
         """Insert a job with its first recorded version."""
 
         def work(transaction: Transaction) -> ScheduledJob:
-            _refuse_taken_key(transaction, job)
-            transaction.run(_JOBS["insert_job"], **job_row(job))
-            transaction.run(_JOBS["insert_counters"], **counters_row(job))
-            transaction.run(_JOBS["insert_version"], **change_row(first_version(job)))
+            refuse_taken_key(transaction, job)
+            insert(transaction, [job])
             return read_jobs(transaction, array([job.id]))[0]
 
         return await self._database.write(work)
@@ -136,13 +131,7 @@ def _existing(transaction: Transaction, tenant_id: str, job_id: UUID) -> Schedul
 
 
 def _write(transaction: Transaction, job: ScheduledJob, decide: Decision) -> Changed:
-    plan = decided(job, transaction.now, decide)
-    _refuse_taken_key(transaction, plan.job)
-    accounts = Accounts(transaction.now)
-    load(transaction, accounts, [job.id])
-    written = write_plans(transaction, accounts, [plan])
-    if plan.change is not None and not isinstance(job.definition, UnreadableDefinition):
-        transaction.run(_JOBS["save_definition"], **definition_row(plan.job))
+    written = write_decision(transaction, job, decide)
     newest = array(row.id for row in written.executions[-1:])
     executions = transaction.rows(_EXECUTIONS["executions_by_ids"], ids=newest)
     return Changed(
@@ -151,22 +140,6 @@ def _write(transaction: Transaction, job: ScheduledJob, decide: Decision) -> Cha
         execution=execution_of(executions[0]) if executions else None,
         stopped=written.stopped,
     )
-
-
-def _refuse_taken_key(transaction: Transaction, job: ScheduledJob) -> None:
-    """Raise Conflict if another job has the key already."""
-    definition = job.definition
-    if definition.key is None or job.status is JobStatus.CANCELLED or job.deleted_at is not None:
-        return
-    taken = transaction.column(
-        _JOBS["job_with_key"],
-        id=str(job.id),
-        tenant_id=job.tenant_id,
-        handler_name=definition.handler_name,
-        key=definition.key,
-    )
-    if taken:
-        raise Conflict(f"another job has the key {definition.key!r}", UUID(taken[0]))
 
 
 def _conditions(query: JobFilter) -> Parameters:

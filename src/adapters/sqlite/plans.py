@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
 from ...domain.accounts import Accounts, Nominal
 from ...domain.execution import ExecutionStatus, JobExecution, Origin
+from ...domain.facts import EXECUTION_FACTS
 from ...domain.plan import Plan
 from ...ports.dispatcher import Dispatch
 from .accounts import settle
 from .execution_rows import execution_row, open_execution_of
+from .facts import News, tell_of, tell_of_new
 from .instants import from_micros, to_micros
 from .statements import statements
-from .transaction import Transaction, array
+from .transaction import Row, Transaction, array
 
 _EXECUTIONS: Final = statements("executions")
+_CANCELLED: Final = EXECUTION_FACTS[ExecutionStatus.CANCELLED]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +37,9 @@ def write_plans(transaction: Transaction, accounts: Accounts, plans: Sequence[Pl
     known = _known_nominals(transaction, plans)
     fresh = [row for plan in plans for row in accounts.take(plan, known)]
     transaction.run_many(_EXECUTIONS["insert_execution"], map(execution_row, fresh))
+    tell_of_new(transaction, [(accounts.job(row.job_id), row) for row in fresh])
     ended = {plan.job.id for plan in plans if plan.cancels_open}
-    stopped = [id_ for job_id in ended for id_ in _cancel_open(transaction, accounts, job_id)]
+    stopped = _cancel_open(transaction, accounts, ended)
     dispatches = [
         Dispatch(
             execution_id=row.id,
@@ -54,11 +58,19 @@ def cancel(transaction: Transaction, accounts: Accounts, ids: Iterable[object]) 
     rows = transaction.rows(_EXECUTIONS["counted_executions"], ids=wanted)
     stopped = accounts.cancel(map(open_execution_of, rows))
     transaction.run(_EXECUTIONS["cancel_executions"], ids=wanted, now=transaction.now_micros)
+    tell_of(transaction, (_cancelled(accounts, row) for row in rows))
     return stopped
 
 
-def _cancel_open(transaction: Transaction, accounts: Accounts, job_id: UUID) -> list[UUID]:
-    return cancel(transaction, accounts, transaction.column(_EXECUTIONS["open_executions"], job_id=str(job_id)))
+def _cancelled(accounts: Accounts, row: Row) -> News:
+    tenant_id = accounts.job(UUID(row["job_id"])).tenant_id
+    return News(execution_id=UUID(row["id"]), tenant_id=tenant_id, name=_CANCELLED)
+
+
+def _cancel_open(transaction: Transaction, accounts: Accounts, job_ids: Collection[UUID]) -> list[UUID]:
+    if not job_ids:
+        return []
+    return cancel(transaction, accounts, transaction.column(_EXECUTIONS["open_executions"], job_ids=array(job_ids)))
 
 
 def _known_nominals(transaction: Transaction, plans: Iterable[Plan]) -> Mapping[Nominal, ExecutionStatus]:

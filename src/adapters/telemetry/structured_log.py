@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final, TextIO
+from uuid import UUID
 
 import structlog
 from structlog.typing import Processor
 
+from ...domain.trace import TraceContext
+from ...ports.telemetry import Attribute, Metric, Span, SpanStart
+from .scope import ABOUT, INNERMOST, About, UnrecordedSpan
+
 _SECRETS: Final = ("password", "secret", "token", "authorization", "cookie", "api_key", "credential")
 _MASK: Final = "***"
+_DEPTH: Final = 8
+_URL_PASSWORD: Final = re.compile(r"(://[^/@\s:?#]*:)[^/@\s]+@")
 
 
 def _for_machines(_: TextIO) -> Sequence[Processor]:
@@ -28,7 +38,11 @@ _ENDINGS: Final = MappingProxyType({"json": _for_machines, "console": _for_peopl
 
 
 class StructuredLog:
-    """Writes to one stream, standard error unless told otherwise; `form` is `console` or `json`."""
+    """
+    Writes to one stream, standard error unless told otherwise; `form` is `console` or `json`.
+
+    Of spans it keeps only their places, for the lines and for what is called within them; figures it does not keep.
+    """
 
     def __init__(self, *, form: str = "console", level: str = "info", stream: TextIO | None = None) -> None:
         output = stream or sys.stderr
@@ -37,6 +51,7 @@ class StructuredLog:
             structlog.PrintLogger(output),
             processors=[
                 structlog.contextvars.merge_contextvars,
+                add_surroundings,
                 structlog.processors.add_log_level,
                 structlog.processors.TimeStamper(fmt="iso", utc=True),
                 mask_secrets,
@@ -61,10 +76,62 @@ class StructuredLog:
         """Write a line of level error; `exc_info` adds a stack."""
         self._log.error(event, **fields)
 
+    @property
+    def traces(self) -> bool:
+        """False: its spans go nowhere."""
+        return False
+
+    def current(self) -> TraceContext | None:
+        """Tell the innermost span of Tocsin's own."""
+        return INNERMOST.get()
+
+    def span(self, start: SpanStart) -> AbstractContextManager[Span]:
+        """Give a span its place."""
+        return UnrecordedSpan(start, start.parent)
+
+    def record(self, start: SpanStart, *, ended_at: datetime) -> None:
+        """Do nothing."""
+
+    def about(self, **fields: object) -> AbstractContextManager[None]:
+        """Put fields into every line of the block."""
+        return About(fields)
+
+    def add(self, metric: Metric, amount: int = 1, **labels: Attribute) -> None:
+        """Do nothing."""
+
+    def observe(self, metric: Metric, *values: float, **labels: Attribute) -> None:
+        """Do nothing."""
+
+    def gauge(self, metric: Metric, value: float, **labels: Attribute) -> None:
+        """Do nothing."""
+
+
+def add_surroundings(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:  # noqa: ANN401 - structlog's signature
+    """Add what the code that writes the line is about, and the span that it runs under, unless the line says so."""
+    for name, value in ABOUT.get().items():
+        event.setdefault(name, str(value) if isinstance(value, UUID) else value)
+    if (span := INNERMOST.get()) is not None:
+        event.setdefault("trace_id", span.trace_id)
+        event.setdefault("span_id", span.span_id)
+    return event
+
 
 def mask_secrets(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:  # noqa: ANN401 - structlog's signature
-    """Replace the values of fields whose names speak of secrets."""
-    for name in event:
-        if any(secret in name.lower() for secret in _SECRETS):
-            event[name] = _MASK
+    """Replace the values of fields whose names speak of secrets, however deep, and the passwords of URLs."""
+    for name, value in event.items():
+        event[name] = _masked(name, value)
     return event
+
+
+def _masked(name: object, value: object, depth: int = 0) -> object:
+    if isinstance(name, str) and any(secret in name.lower() for secret in _SECRETS):
+        return _MASK
+    match value:
+        case str() if "://" in value:
+            return _URL_PASSWORD.sub(rf"\1{_MASK}@", value)
+        case Mapping() if depth < _DEPTH:
+            return {key: _masked(key, each, depth + 1) for key, each in value.items()}
+        case list() | tuple() if depth < _DEPTH:
+            return [_masked(None, each, depth + 1) for each in value]
+        case _:
+            return value

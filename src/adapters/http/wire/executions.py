@@ -68,11 +68,15 @@ class ExecutionOut(Output):
     worker_id: str | None
     lease_expires_at: ShownInstant | None
     event_id: UUID | None
+    event_handler_id: UUID | None
+    depth: int
     retry_of: UUID | None
     correlation_id: str | None
     trace_id: str | None
     span_id: str | None
     parent_span_id: str | None
+    trace_flags: int
+    tracestate: str | None
     metadata: dict[str, Any]
     created_at: ShownInstant
     past_attempts: tuple[PastAttemptOut, ...]

@@ -24,6 +24,7 @@ from ....domain.job import (
     ScheduledJob,
 )
 from ....domain.json import Json
+from ....domain.trace import read_trace_context
 from ....ports.scheduler import JobChanges
 from .fields import (
     DEFAULTS,
@@ -229,6 +230,7 @@ class JobOut(Output):
     cancelled_at: ShownInstant | None
     deleted_at: ShownInstant | None
     deleted_by: str | None
+    created_in: str | None = Field(description="The traceparent of the span under which it was made.")
     version: int
 
     @classmethod
@@ -237,7 +239,8 @@ class JobOut(Output):
         shown = {name: getattr(job.definition, name) for name in FIELD_NAMES}
         shown |= {name: getattr(job.counters, name) for name in (*_SHOWN_COUNTERS, "avg_duration_ms")}
         shown |= {name: getattr(job, name) for name in _OWN}
-        return cls(**shown, execute_at=_execute_at(job.definition))
+        created_in = None if job.created_in is None else job.created_in.traceparent
+        return cls(**shown, execute_at=_execute_at(job.definition), created_in=created_in)
 
     def value(self) -> ScheduledJob:
         """
@@ -253,6 +256,7 @@ class JobOut(Output):
         return ScheduledJob(
             definition=JobDefinition(**{name: getattr(self, name) for name in FIELD_NAMES}),
             counters=counters,
+            created_in=read_trace_context(self.created_in),
             **{name: getattr(self, name) for name in _OWN},
         )
 

@@ -34,6 +34,8 @@ _WORDS: Final = MappingProxyType(
         "string_too_short": "must have at least {min_length} characters",
         "string_too_long": "must have at most {max_length} characters",
         "too_long": "must have at most {max_length} entries",
+        "union_tag_invalid": "must be one of {expected_tags}",
+        "union_tag_not_found": "is required",
         "enum": "must be one of {expected}",
     },
 )
@@ -88,8 +90,16 @@ def field_errors(details: Iterable[ErrorDetails]) -> list[FieldError]:
 def _path(detail: ErrorDetails) -> str:
     named = _context(detail).get("field")
     # An unknown field may be called anything, and what it is called goes into the answer.
-    path = str(named) if named else ".".join(map(str, detail["loc"]))[:255]
+    path = str(named) if named else ".".join(map(str, _place(detail)))[:255]
     return path.encode("utf-8", "replace").decode() or "body"
+
+
+def _place(detail: ErrorDetails) -> tuple[int | str, ...]:
+    """Give the place of an error in what was sent; pydantic names the chosen member of a union in between."""
+    place = detail["loc"]
+    if detail["type"].startswith("union_tag"):
+        return *place, "type"
+    return (*place[:1], *place[2:]) if place[:1] == ("action",) else place
 
 
 def _message(detail: ErrorDetails) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from ....ports.stores import Page
+from .event_handlers import EventHandlerOut
+from .events import EventOut
 from .executions import ExecutionOut, LogLineOut
 from .fleet import WorkerOut
 from .jobs import JobOut
@@ -43,11 +45,19 @@ class ChangePage(PageOut[JobChangeOut]):
     """Part of a job's recorded versions, newest first."""
 
 
+class EventPage(PageOut[EventOut]):
+    """Part of a list of events, newest first."""
+
+
+class EventHandlerPage(PageOut[EventHandlerOut]):
+    """Part of a list of event handlers, those that act first first."""
+
+
 class WorkerPage(PageOut[WorkerOut]):
     """All workers."""
 
 
-AnyPage = TypeVar("AnyPage", JobPage, ExecutionPage, LogPage, ChangePage)
+AnyPage = TypeVar("AnyPage", JobPage, ExecutionPage, LogPage, ChangePage, EventPage, EventHandlerPage)
 
 
 def page_of(model: type[AnyPage], page: Page[Value], show: Callable[[Value], Output]) -> AnyPage:

@@ -28,6 +28,8 @@ class Problem(Output):
     job_id: str | None = None
     execution_id: str | None = None
     worker_id: str | None = None
+    event_id: str | None = None
+    handler_id: str | None = Field(default=None, description="With EVENT_HANDLER_NOT_FOUND: the id asked for.")
     existing_id: UUID | None = Field(default=None, description="With CONFLICT: what is in the way.")
     subject: str | None = Field(default=None, description="With INVALID_TRANSITION: job or execution.")
     current: str | None = Field(default=None, description="With INVALID_TRANSITION: its status.")

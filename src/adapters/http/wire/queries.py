@@ -6,13 +6,23 @@ import re
 from typing import Annotated, Any, ClassVar, Final, TypeAlias
 from uuid import UUID
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from ....domain.definition import TEXT_BOUNDS
-from ....domain.errors import InvalidInput, InvalidSchedule
+from ....domain.errors import InvalidEvent, InvalidInput, InvalidSchedule
+from ....domain.event_definition import EVENT_TEXT_BOUNDS
 from ....domain.execution import ExecutionStatus, Origin
 from ....domain.job import JobStatus, JobType
-from ....ports.queries import LIMIT_BOUNDS, ExecutionFilter, JobFilter, SortBy, SortOrder
+from ....domain.patterns import is_pattern
+from ....ports.queries import (
+    LIMIT_BOUNDS,
+    EventFilter,
+    EventHandlerFilter,
+    ExecutionFilter,
+    JobFilter,
+    SortBy,
+    SortOrder,
+)
 from ....ports.reports import Period
 from ....ports.scheduler import LOG_BOUNDS, PREVIEW_BOUNDS, OnConflict
 from .fields import Instant, Text
@@ -32,12 +42,25 @@ def _instant(value: object) -> object:
     return value.replace(" ", "+") if isinstance(value, str) and value.count("T") == 1 else value
 
 
+def _pattern(value: str) -> str:
+    if not is_pattern(value):
+        raise ValueError("must be a pattern of names, such as tocsin.job.*")
+    return value
+
+
+def _flag(value: object) -> object:
+    return {"true": True, "1": True, "false": False, "0": False}.get(value, value) if isinstance(value, str) else value
+
+
 _NUMERIC: Final = BeforeValidator(_number)
 
 Count: TypeAlias = Annotated[int, Field(ge=0), _NUMERIC]
 Limit: TypeAlias = Annotated[int, Field(ge=LIMIT_BOUNDS[0], le=LIMIT_BOUNDS[1]), _NUMERIC]
 When: TypeAlias = Annotated[Instant, BeforeValidator(_instant)]
+YesNo: TypeAlias = Annotated[bool, Field(strict=True), BeforeValidator(_flag)]
 Term: TypeAlias = Annotated[Text, Field(max_length=TEXT_BOUNDS["name"][1])]
+Place: TypeAlias = Annotated[Text, Field(max_length=EVENT_TEXT_BOUNDS["source"][1])]
+Pattern: TypeAlias = Annotated[Term, AfterValidator(_pattern)]
 Cursor: TypeAlias = Annotated[Text, Field(max_length=4096)]
 
 
@@ -99,13 +122,54 @@ class ExecutionQuery(HistoryQuery):
     """Which executions."""
 
     job_id: UUID | None = None
+    event_id: UUID | None = Field(default=None, description="Executions that came of this event.")
+
+
+class EventQuery(Paging):
+    """Which events; every condition must hold, several values of one mean either."""
+
+    name: tuple[Term, ...] = ()
+    name_prefix: Term | None = None
+    source: tuple[Place, ...] = ()
+    subject: tuple[Place, ...] = ()
+    matched: YesNo | None = Field(default=None, description="Whether a handler acted upon it, or holds it.")
+    received_after: When | None = None
+    received_before: When | None = None
+
+    def filter(self) -> EventFilter:
+        """Give the query as the port takes it."""
+        return EventFilter(**self.named())
+
+
+class EventHandlerQuery(Input):
+    """Which event handlers."""
+
+    event: tuple[Term, ...] = Field(default=(), description="Handlers of these very patterns.")
+    key: tuple[Term, ...] = ()
+    enabled: YesNo | None = None
+    limit: Limit = 50
+    offset: Count | None = None
+
+    def filter(self) -> EventHandlerFilter:
+        """Give the query as the port takes it."""
+        return EventHandlerFilter(**{name: getattr(self, name) for name in self.model_fields_set})
+
+
+class StreamQuery(Input):
+    """Which facts: those behind a position whose name one of the patterns matches."""
+
+    refusal: ClassVar[type[InvalidInput]] = InvalidEvent
+
+    names: tuple[Pattern, ...] = Field(default=(), description="Such as tocsin.execution.*. Default: all.")
+    after: Cursor | None = Field(default=None, description="The id of a message; the header Last-Event-ID wins.")
 
 
 class LogQuery(Input):
-    """Which lines: past the first `after`, `limit` at most."""
+    """Which lines: past the first `after`, `limit` at most; `follow` sends them as they come, without a limit."""
 
     after: Count = 0
     limit: Annotated[int, Field(ge=LOG_BOUNDS[0], le=LOG_BOUNDS[1]), _NUMERIC] = 250
+    follow: YesNo = Field(default=False, description="1: as server-sent events, until the execution has ended.")
 
 
 class ChangeQuery(Input):

@@ -3,16 +3,17 @@
 INSERT INTO executions (
     id, job_id, job_version, tenant_id, status, origin, scheduled_at, created_at, priority, idempotency_key,
     available_at, dispatched_at, completed_at, attempt, failures, max_retries, skip_reason, covers_until, covers_count,
-    holds_slot, event_id, retry_of, correlation_id, trace_id, span_id, parent_span_id, past_attempts, metadata, payload
+    holds_slot, event_id, event_handler_id, depth, retry_of, correlation_id, trace_id, span_id, parent_span_id,
+    trace_flags, tracestate, past_attempts, metadata, payload
 )
 SELECT * FROM unnest(
     :id::uuid[], :job_id::uuid[], :job_version::integer[], :tenant_id::text[], :status::text[], :origin::text[],
     :scheduled_at::timestamptz[], :created_at::timestamptz[], :priority::integer[], :idempotency_key::text[],
     :available_at::timestamptz[], :dispatched_at::timestamptz[], :completed_at::timestamptz[], :attempt::integer[],
     :failures::integer[], :max_retries::integer[], :skip_reason::text[], :covers_until::timestamptz[],
-    :covers_count::bigint[], :holds_slot::boolean[], :event_id::uuid[], :retry_of::uuid[], :correlation_id::text[],
-    :trace_id::text[], :span_id::text[], :parent_span_id::text[], :past_attempts::json[], :metadata::json[],
-    :payload::json[]
+    :covers_count::bigint[], :holds_slot::boolean[], :event_id::uuid[], :event_handler_id::uuid[], :depth::smallint[],
+    :retry_of::uuid[], :correlation_id::text[], :trace_id::text[], :span_id::text[], :parent_span_id::text[],
+    :trace_flags::smallint[], :tracestate::text[], :past_attempts::json[], :metadata::json[], :payload::json[]
 );
 
 -- name: executions_by_ids
@@ -90,6 +91,7 @@ WITH matching AS NOT MATERIALIZED (
     WHERE
         tenant_id = :tenant_id
         AND (:job_id::uuid IS NULL OR job_id = :job_id)
+        AND (:event_id::uuid IS NULL OR event_id = :event_id)
         AND (:scheduled_after::timestamptz IS NULL OR scheduled_at >= :scheduled_after)
         AND (:scheduled_before::timestamptz IS NULL OR scheduled_at <= :scheduled_before)
         AND (:status::text[] IS NULL OR status = ANY(:status))

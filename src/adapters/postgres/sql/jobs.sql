@@ -1,13 +1,21 @@
--- name: insert_job
--- The definition is one document, whose parts that lists filter by are generated columns.
+-- name: insert_jobs
+-- The definition is one document, whose parts that lists filter by are generated columns. In the order of the keys, so
+-- that of two transactions that want the same ones neither waits for the other in a circle.
 INSERT INTO jobs (
     id, tenant_id, status, next_run, last_run, last_nominal, exhausted, outcome, created_by, created_at, updated_at,
-    completed_at, cancelled_at, deleted_at, deleted_by, version, definition
+    completed_at, cancelled_at, deleted_at, deleted_by, created_in, depth, version, definition
 )
-VALUES (
-    :id, :tenant_id, :status, :next_run, :last_run, :last_nominal, :exhausted, :outcome, :created_by, :created_at,
-    :updated_at, :completed_at, :cancelled_at, :deleted_at, :deleted_by, :version, :definition
-);
+SELECT * FROM unnest(
+    :id::uuid[], :tenant_id::text[], :status::text[], :next_run::timestamptz[], :last_run::timestamptz[],
+    :last_nominal::timestamptz[], :exhausted::boolean[], :outcome::text[], :created_by::text[],
+    :created_at::timestamptz[], :updated_at::timestamptz[], :completed_at::timestamptz[],
+    :cancelled_at::timestamptz[], :deleted_at::timestamptz[], :deleted_by::text[], :created_in::text[],
+    :depth::smallint[], :version::integer[], :definition::json[]
+) AS n (
+    id, tenant_id, status, next_run, last_run, last_nominal, exhausted, outcome, created_by, created_at, updated_at,
+    completed_at, cancelled_at, deleted_at, deleted_by, created_in, depth, version, definition
+)
+ORDER BY n.tenant_id, n.definition ->> 'key', n.definition ->> 'handler_name', n.id;
 
 -- name: insert_counters
 -- Counters have a row of their own, so that a finish does not lock what the timer wants.
@@ -15,9 +23,10 @@ INSERT INTO job_counters (
     job_id, executions_count, success_count, failure_count, consecutive_failures, duration_total_ms,
     scheduled_count, slots_taken, waiting, live
 )
-VALUES (
-    :job_id, :executions_count, :success_count, :failure_count, :consecutive_failures, :duration_total_ms,
-    :scheduled_count, :slots_taken, :waiting, :live
+SELECT * FROM unnest(
+    :job_id::uuid[], :executions_count::bigint[], :success_count::bigint[], :failure_count::bigint[],
+    :consecutive_failures::bigint[], :duration_total_ms::bigint[], :scheduled_count::bigint[],
+    :slots_taken::integer[], :waiting::integer[], :live::integer[]
 );
 
 -- name: insert_versions
@@ -40,7 +49,7 @@ FOR NO KEY UPDATE SKIP LOCKED;
 
 -- name: lock_jobs
 -- In the order of their ids, which is every transaction's, so that none waits for one that waits for it. It must be
--- the first lock that a transaction takes.
+-- the first lock that a transaction takes, but for keys of flow control.
 SELECT id FROM jobs WHERE id = ANY(:ids::uuid[]) ORDER BY id FOR NO KEY UPDATE;
 
 -- name: lock_counters
@@ -99,6 +108,48 @@ WHERE
     tenant_id = :tenant_id AND handler_name = :handler_name AND key = :key
     AND status <> 'cancelled' AND deleted_at IS NULL AND id <> :id;
 
+-- name: wait_for_keys
+-- Events that would make jobs of one key come one after the other, in the order of the keys: whoever waited for the row
+-- of a job that is replaced meanwhile would find the key taken by one that it has not locked, again and again.
+SELECT pg_advisory_xact_lock(ordered.number)
+FROM (
+    SELECT DISTINCT hashtextextended(array_to_string(ARRAY['tocsin', tenant_id, handler_name, key], chr(31)), 0) AS number
+    FROM unnest(:tenant_ids::text[], :handler_names::text[], :keys::text[]) AS wanted (tenant_id, handler_name, key)
+    ORDER BY number
+    OFFSET 0
+) AS ordered;
+
+-- name: jobs_with_keys
+-- Who has these keys.
+SELECT j.tenant_id, j.handler_name, j.key, j.id
+FROM unnest(:tenant_ids::text[], :handler_names::text[], :keys::text[]) AS wanted (tenant_id, handler_name, key)
+JOIN jobs AS j ON j.tenant_id = wanted.tenant_id AND j.handler_name = wanted.handler_name AND j.key = wanted.key
+WHERE j.status <> 'cancelled' AND j.deleted_at IS NULL;
+
+-- name: cancellable_jobs
+-- What is still to fire of what is named by a key, of whatever handler, or by all of its tags; only the latter reads
+-- through all that a tenant has.
+WITH wanted AS (
+    SELECT *
+    FROM unnest(:tenant_ids::text[], :keys::text[], :tags::text[]) WITH ORDINALITY AS w (tenant_id, key, tags, place)
+)
+
+SELECT wanted.place, j.id
+FROM wanted
+JOIN jobs AS j ON j.tenant_id = wanted.tenant_id AND j.key = wanted.key
+WHERE
+    j.status IN ('pending', 'active', 'paused') AND j.deleted_at IS NULL
+    AND (j.definition -> 'tags')::jsonb @> wanted.tags::jsonb
+UNION ALL
+SELECT wanted.place, j.id
+FROM wanted
+JOIN jobs AS j ON j.tenant_id = wanted.tenant_id
+WHERE
+    wanted.key IS NULL AND wanted.tags <> '[]'
+    AND j.status IN ('pending', 'active', 'paused') AND j.deleted_at IS NULL
+    AND (j.definition -> 'tags')::jsonb @> wanted.tags::jsonb
+ORDER BY place, id;
+
 -- name: save_states
 -- Where jobs stand; definitions stay as they are written, readable or not.
 UPDATE jobs AS j
@@ -144,6 +195,10 @@ SELECT coalesce(:now::timestamptz, now()) AS now;
 -- name: lock_job
 -- The one job that a request changes; a deleted one does not exist for it.
 SELECT * FROM jobs WHERE id = :id AND tenant_id = :tenant_id AND deleted_at IS NULL FOR NO KEY UPDATE;
+
+-- name: lock_own_job
+-- The job that an event handler has for itself.
+SELECT * FROM jobs WHERE id = :id AND deleted_at IS NULL FOR NO KEY UPDATE;
 
 -- name: versions
 -- Newest first, with the count of all of them, also where a page holds none. Also those of a deleted job, since its

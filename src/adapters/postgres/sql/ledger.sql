@@ -3,7 +3,8 @@
 
 -- name: claim
 -- Whoever does not get the row drops the message, so duplicate deliveries are harmless, and a row that somebody else
--- has locked is not waited for. A claim raises the attempt, which is the fence of every later write.
+-- has locked is not waited for. A claim raises the attempt, which is the fence of every later write. It is a whole
+-- transaction as long as nobody listens to starts; else it takes nothing, unless they are told (`is_told`) in the same.
 UPDATE executions AS e
 SET
     status = 'running', attempt = e.attempt + 1, started_at = coalesce(:now::timestamptz, now()), next_retry_at = NULL,
@@ -20,15 +21,24 @@ WHERE
         ORDER BY c.id
         FOR NO KEY UPDATE SKIP LOCKED
     ))
+    AND (
+        :is_told::boolean
+        OR NOT EXISTS (
+            SELECT FROM event_listeners AS l
+            WHERE l.hears_starts AND (l.expires_at IS NULL OR l.expires_at > coalesce(:now::timestamptz, now()))
+        )
+    )
 RETURNING
-    e.id, e.job_id, e.tenant_id, e.payload, e.attempt, e.failures, e.max_retries, e.scheduled_at, e.created_at,
-    e.started_at, e.idempotency_key, e.correlation_id, e.trace_id, e.span_id, e.parent_span_id, j.definition;
+    e.id, e.job_id, e.tenant_id, e.origin, e.payload, e.attempt, e.failures, e.max_retries, e.scheduled_at,
+    e.created_at, e.available_at, e.started_at, e.idempotency_key, e.correlation_id, e.event_id, e.trace_id, e.span_id,
+    e.trace_flags, e.tracestate, j.definition;
 
 -- name: claimed
 -- For a worker that never heard what its claim came to.
 SELECT
-    e.id, e.job_id, e.tenant_id, e.payload, e.attempt, e.failures, e.max_retries, e.scheduled_at, e.created_at,
-    e.started_at, e.idempotency_key, e.correlation_id, e.trace_id, e.span_id, e.parent_span_id, j.definition
+    e.id, e.job_id, e.tenant_id, e.origin, e.payload, e.attempt, e.failures, e.max_retries, e.scheduled_at,
+    e.created_at, e.available_at, e.started_at, e.idempotency_key, e.correlation_id, e.event_id, e.trace_id, e.span_id,
+    e.trace_flags, e.tracestate, j.definition
 FROM executions AS e
 JOIN jobs AS j ON j.id = e.job_id
 WHERE e.id = ANY(:ids::uuid[]) AND e.status || '' = 'running' AND e.worker_id = :worker_id;
@@ -67,7 +77,7 @@ WHERE e.id = ANY(:ids::uuid[]);
 -- What a finish is held against: a worker that lost its lease must not overwrite what its successor did.
 SELECT
     e.id, e.job_id, e.origin, e.scheduled_at, e.attempt, e.failures, e.holds_slot, e.worker_id, e.lease_expires_at,
-    e.past_attempts
+    e.event_handler_id, e.past_attempts
 FROM executions AS e
 WHERE e.id = ANY(:ids::uuid[]) AND e.status || '' = 'running'
 ORDER BY e.id
@@ -142,9 +152,9 @@ SELECT (
 -- name: expired
 -- Which of the leases that were seen so still are, with what they were for.
 SELECT
-    e.id, e.job_id, e.tenant_id, e.status, e.payload, e.attempt, e.failures, e.max_retries, e.scheduled_at,
-    e.created_at, e.started_at, e.lease_expires_at, e.idempotency_key, e.correlation_id, e.trace_id, e.span_id,
-    e.parent_span_id, j.definition
+    e.id, e.job_id, e.tenant_id, e.status, e.origin, e.payload, e.attempt, e.failures, e.max_retries, e.scheduled_at,
+    e.created_at, e.available_at, e.started_at, e.lease_expires_at, e.idempotency_key, e.correlation_id, e.event_id,
+    e.trace_id, e.span_id, e.trace_flags, e.tracestate, j.definition
 FROM executions AS e
 JOIN jobs AS j ON j.id = e.job_id
 WHERE

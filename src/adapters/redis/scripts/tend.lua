@@ -1,5 +1,6 @@
 -- Keeps streams small, in one step each: between two commands somebody could be handed what the second removes.
--- Keys are streams. ARGV: group, idle milliseconds after which a consumer is gone, seconds that a stream may live on.
+-- Keys are streams. ARGV: group, idle milliseconds after which a consumer is gone, seconds that a stream may live on,
+-- without which it lives for ever.
 local group, gone, life = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 local function table_of(flat)
@@ -22,7 +23,7 @@ for _, key in ipairs(KEYS) do
           redis.call('XGROUP', 'DELCONSUMER', key, group, consumer['name'])
         end
       end
-      redis.call('EXPIRE', key, life)
+      if life then redis.call('EXPIRE', key, life) end
     end
   end
 end

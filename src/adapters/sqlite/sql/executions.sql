@@ -4,15 +4,15 @@ INSERT INTO executions (
     id, job_id, job_version, tenant_id, status, origin, scheduled_at, created_at, priority, idempotency_key,
     available_at, dispatched_at, started_at, completed_at, duration_ms, attempt, failures, max_retries,
     next_retry_at, skip_reason, covers_until, covers_count, worker_id, lease_expires_at, holds_slot, event_id,
-    retry_of, correlation_id, trace_id, span_id, parent_span_id, error_type, error, error_stack, past_attempts,
-    metadata, payload, result
+    event_handler_id, depth, retry_of, correlation_id, trace_id, span_id, parent_span_id, trace_flags, tracestate,
+    error_type, error, error_stack, past_attempts, metadata, payload, result
 )
 VALUES (
     :id, :job_id, :job_version, :tenant_id, :status, :origin, :scheduled_at, :created_at, :priority, :idempotency_key,
     :available_at, :dispatched_at, :started_at, :completed_at, :duration_ms, :attempt, :failures, :max_retries,
     :next_retry_at, :skip_reason, :covers_until, :covers_count, :worker_id, :lease_expires_at, :holds_slot, :event_id,
-    :retry_of, :correlation_id, :trace_id, :span_id, :parent_span_id, :error_type, :error, :error_stack,
-    :past_attempts, :metadata, :payload, :result
+    :event_handler_id, :depth, :retry_of, :correlation_id, :trace_id, :span_id, :parent_span_id, :trace_flags,
+    :tracestate, :error_type, :error, :error_stack, :past_attempts, :metadata, :payload, :result
 );
 
 -- name: executions_by_ids
@@ -35,8 +35,12 @@ WHERE e.origin = 'schedule';
 SELECT id FROM executions WHERE job_id = :job_id AND idempotency_key = :idempotency_key;
 
 -- name: open_executions
--- What a cancelled job still has to end.
-SELECT id FROM executions WHERE job_id = :job_id AND status IN ('pending', 'running') ORDER BY id;
+-- What cancelled jobs still have to end, by the index that leaves their long past out.
+SELECT e.id
+FROM json_each(:job_ids) AS wanted
+CROSS JOIN executions AS e INDEXED BY executions_open ON e.job_id = wanted.value
+WHERE e.status IN ('pending', 'running')
+ORDER BY e.id;
 
 -- name: counted_executions
 -- No more of what is to be cancelled than is counted, since it may be a great deal.
@@ -128,6 +132,30 @@ WITH matching AS NOT MATERIALIZED (
     FROM executions
     WHERE
         job_id = :job_id AND +tenant_id = :tenant_id
+        AND scheduled_at >= :scheduled_after AND scheduled_at <= :scheduled_before
+        AND (:status IS NULL OR status IN (SELECT value FROM json_each(:status)))
+        AND (:origin IS NULL OR origin IN (SELECT value FROM json_each(:origin)))
+),
+
+page AS (
+    SELECT id
+    FROM matching
+    WHERE :cursor_id IS NULL OR (scheduled_at, id) < (:cursor_value, :cursor_id)
+    ORDER BY scheduled_at DESC, id DESC
+    LIMIT :limit OFFSET :offset
+)
+
+SELECT
+    (SELECT count(*) FROM matching) AS total,
+    (SELECT json_group_array(id) FROM page) AS ids;
+
+-- name: matching_of_event
+-- The same for what came of one event.
+WITH matching AS NOT MATERIALIZED (
+    SELECT id, scheduled_at
+    FROM executions
+    WHERE
+        event_id = :event_id AND +tenant_id = :tenant_id AND (:job_id IS NULL OR +job_id = :job_id)
         AND scheduled_at >= :scheduled_after AND scheduled_at <= :scheduled_before
         AND (:status IS NULL OR status IN (SELECT value FROM json_each(:status)))
         AND (:origin IS NULL OR origin IN (SELECT value FROM json_each(:origin)))

@@ -2,11 +2,12 @@
 -- The definition is one document, whose parts that lists filter by are generated columns.
 INSERT INTO jobs (
     id, tenant_id, status, next_run, last_run, last_nominal, exhausted, outcome, created_by, created_at, updated_at,
-    completed_at, cancelled_at, deleted_at, deleted_by, version, definition
+    completed_at, cancelled_at, deleted_at, deleted_by, created_in, depth, version, definition
 )
 VALUES (
     :id, :tenant_id, :status, :next_run, :last_run, :last_nominal, :exhausted, :outcome, :created_by, :created_at,
-    :updated_at, :completed_at, :cancelled_at, :deleted_at, :deleted_by, :version, :definition
+    :updated_at, :completed_at, :cancelled_at, :deleted_at, :deleted_by, :created_in, :depth, :version,
+    :definition
 );
 
 -- name: insert_counters
@@ -29,7 +30,8 @@ VALUES (:job_id, :tenant_id, :version, :changed_at, :changed_by, :reason, :befor
 -- The one place where jobs are read, in the order of the ids.
 SELECT
     j.id, j.tenant_id, j.status, j.next_run, j.last_run, j.last_nominal, j.exhausted, j.outcome, j.created_by,
-    j.created_at, j.updated_at, j.completed_at, j.cancelled_at, j.deleted_at, j.deleted_by, j.version, j.definition,
+    j.created_at, j.updated_at, j.completed_at, j.cancelled_at, j.deleted_at, j.deleted_by, j.created_in, j.depth,
+    j.version, j.definition,
     c.executions_count, c.success_count, c.failure_count, c.consecutive_failures, c.duration_total_ms,
     c.scheduled_count, c.slots_taken, c.waiting, c.live
 FROM json_each(:ids) AS wanted

@@ -21,8 +21,8 @@ WHERE id IN (SELECT value FROM json_each(:ids)) AND status = 'pending';
 -- What a node needs in order to run and settle what it holds, in the order of the ids.
 SELECT
     e.id, e.job_id, e.tenant_id, e.status, e.payload, e.attempt, e.failures, e.max_retries, e.scheduled_at,
-    e.created_at, e.started_at, e.lease_expires_at, e.idempotency_key, e.correlation_id, e.trace_id, e.span_id,
-    e.parent_span_id, e.worker_id, j.definition
+    e.created_at, e.started_at, e.lease_expires_at, e.idempotency_key, e.correlation_id, e.event_id, e.trace_id,
+    e.span_id, e.parent_span_id, e.trace_flags, e.tracestate, e.worker_id, e.origin, e.available_at, j.definition
 FROM json_each(:ids) AS wanted
 CROSS JOIN executions AS e ON e.id = wanted.value
 CROSS JOIN jobs AS j ON j.id = e.job_id
@@ -48,7 +48,8 @@ WHERE e.attempt = json_extract(hold.value, '$[1]') AND e.status = 'running';
 -- name: held
 -- What a finish is held against: a worker that lost its lease must not overwrite what its successor did.
 SELECT
-    e.id, e.job_id, e.origin, e.scheduled_at, e.attempt, e.failures, e.holds_slot, e.worker_id, e.lease_expires_at
+    e.id, e.job_id, e.tenant_id, e.origin, e.scheduled_at, e.attempt, e.failures, e.holds_slot, e.worker_id,
+    e.lease_expires_at, e.event_handler_id
 FROM json_each(:ids) AS wanted
 CROSS JOIN executions AS e ON e.id = wanted.value
 WHERE e.status = 'running';

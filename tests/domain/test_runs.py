@@ -12,19 +12,24 @@ from tocsin.domain.errors import InvalidJob, InvalidTransition
 from tocsin.domain.execution import ExecutionStatus, JobExecution, Origin
 from tocsin.domain.firing import fire, new_execution
 from tocsin.domain.job import JobStatus, MisfirePolicy, OverlapPolicy
-from tocsin.domain.lifecycle import ManualRun, retry, trigger, unplannable
+from tocsin.domain.lifecycle import unplannable
+from tocsin.domain.runs import ManualRun, retry, trigger
+from tocsin.domain.trace import TraceContext, span_of
 
 
 def test_a_run_by_hand_consumes_no_nominal_time() -> None:
     job = every_minute()
 
-    plan = trigger(
-        job, moment(NOON), ManualRun(payload={"a": (1,)}, idempotency_key="k", trace_id="t", parent_span_id="s")
-    )
+    caller = TraceContext(trace_id="a" * 32, span_id="b" * 16, flags=0, tracestate="v=1")
+    now = replace(moment(NOON), trace=caller)
+
+    plan = trigger(job, now, ManualRun(payload={"a": (1,)}, idempotency_key="k"))
 
     assert [row.origin for row in plan.executions] == [Origin.SCHEDULE, Origin.MANUAL]
     row = plan.executions[-1]
-    assert (row.payload, row.idempotency_key, row.trace_id, row.parent_span_id) == ({"a": [1]}, "k", "t", "s")
+    assert (row.payload, row.idempotency_key) == ({"a": [1]}, "k")
+    assert row.trace == caller.under(span_of(row.id))
+    assert row.parent_span_id == caller.span_id
     assert (plan.job.next_run, plan.job.last_nominal, plan.job.counters.scheduled_count) == (at(NOON + 60), at(NOON), 1)
     assert (plan.job.version, plan.change) == (1, None)
 

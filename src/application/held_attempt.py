@@ -8,15 +8,15 @@ from datetime import timedelta
 from enum import Enum
 from threading import Event
 from typing import Final
-from uuid import UUID
 
 from ..domain.attempt import Attempt, Finish
+from ..ports.ledger import Hold
 
 HEARTBEAT_SECONDS: Final = 10.0
 HEARTBEATS_PER_LEASE: Final = 3
 
 
-class Fate(Enum):
+class Disposition(Enum):
     """What became of an attempt on this node, decided once; the first decision stands."""
 
     RUNNING = "running"
@@ -48,7 +48,7 @@ class CancellationFlag:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Hold:
+class HeldAttempt:
     """
     One attempt from its claim until its handler is gone and the ledger knows.
 
@@ -64,12 +64,12 @@ class Hold:
     deadline: asyncio.TimerHandle | None = None
     cancellation: CancellationFlag = field(default_factory=CancellationFlag)
     decided: asyncio.Event = field(default_factory=asyncio.Event)
-    fate: Fate = Fate.RUNNING
+    disposition: Disposition = Disposition.RUNNING
     decided_at: float | None = None
     deferred: Finish | None = None
 
     @property
-    def fence(self) -> tuple[UUID, int]:
+    def hold(self) -> Hold:
         """What every write about this attempt must match."""
         return self.attempt.execution_id, self.attempt.attempt
 
@@ -100,15 +100,15 @@ class Hold:
         """When the lease should be renewed, in monotonic seconds: each 10 s, or a third of the lease if sooner."""
         return self.renewed_at + min(HEARTBEAT_SECONDS, self.attempt.lock_timeout_seconds / HEARTBEATS_PER_LEASE)
 
-    def end(self, fate: Fate, now: float) -> bool:
-        """Decide the attempt's fate at `now` in monotonic seconds; False if it was decided before."""
-        if self.fate is not Fate.RUNNING:
+    def end(self, disposition: Disposition, now: float) -> bool:
+        """Decide what becomes of the attempt, at `now` in monotonic seconds; False if it was decided before."""
+        if self.disposition is not Disposition.RUNNING:
             return False
-        self.fate, self.decided_at = fate, now
+        self.disposition, self.decided_at = disposition, now
         self.decided.set()
         if self.deadline is not None:
             self.deadline.cancel()
-        if fate is not Fate.ENDED:
+        if disposition is not Disposition.ENDED:
             self.cancellation.request()
             if self.task is not None:
                 self.task.cancel()

@@ -1,0 +1,17 @@
+DROP TABLE outbox_consumers;
+DROP TABLE outbox;
+DROP TABLE event_listeners;
+DROP TABLE event_gatherings;
+DROP TABLE event_flows;
+DROP TABLE events;
+DROP TABLE event_registry;
+DROP TABLE event_handler_counters;
+DROP TABLE event_handlers;
+DROP INDEX jobs_live_key;
+ALTER TABLE jobs DROP COLUMN depth;
+ALTER TABLE jobs DROP COLUMN created_in;
+DROP INDEX executions_of_event;
+ALTER TABLE executions DROP COLUMN depth;
+ALTER TABLE executions DROP COLUMN event_handler_id;
+ALTER TABLE executions DROP COLUMN tracestate;
+ALTER TABLE executions DROP COLUMN trace_flags;

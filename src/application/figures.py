@@ -1,0 +1,93 @@
+"""What a node counts and measures, a batch at a time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, TypeVar
+
+from ..domain.attempt import Attempt, Finish
+from ..domain.execution import Origin
+from ..ports.stores import ExecutionStore, JobStore
+from ..ports.telemetry import Metric, Telemetry
+from .spans import handler_label
+from .statistics import queue_state
+
+T = TypeVar("T")
+
+INTERVAL_SECONDS: Final = 15.0
+LEASE: Final = timedelta(minutes=1)
+"""Of the lock that has one node read the backlog for all."""
+
+NOT_A_NUMBER: Final = float("nan")
+_BACKLOG: Final = (Metric.DUE_BACKLOG_AGE, Metric.DUE_JOBS, Metric.READY)
+
+
+def measure_claims(telemetry: Telemetry, attempts: Iterable[Attempt]) -> None:
+    """Enter how long claimed executions have waited."""
+    for labels, group in _by_handler(attempts, lambda attempt: attempt):
+        firsts = [attempt for attempt in group if attempt.attempt == 1]
+        waited = {
+            Metric.DISPATCH_TIME: [_seconds(each.available_at, each.started_at) for each in group if each.available_at],
+            Metric.QUEUE_TIME: [_seconds(each.created_at, each.started_at) for each in firsts if each.created_at],
+            Metric.FIRE_LATENESS: [
+                _seconds(each.scheduled_at, each.started_at) for each in firsts if each.origin is Origin.SCHEDULE
+            ],
+        }
+        for metric, seconds in waited.items():
+            if seconds:
+                telemetry.observe(metric, *seconds, **labels)
+
+
+def measure_ends(telemetry: Telemetry, ends: Iterable[tuple[Finish, Attempt]]) -> None:
+    """Enter how long attempts took, by how they ended, and count those that another follows for their failure."""
+    for labels, group in _by_handler(ends, lambda end: end[1]):
+        run_times: defaultdict[str, list[float]] = defaultdict(list)
+        for finish, _ in group:
+            outcome = finish.status.value if finish.past_attempt is None else finish.past_attempt.outcome
+            run_times[outcome].append(finish.duration_ms / 1000)
+        for outcome, seconds in run_times.items():
+            telemetry.observe(Metric.RUN_TIME, *seconds, **labels, outcome=outcome)
+        if retries := sum(
+            not finish.status.terminal and finish.failures > attempt.failures for finish, attempt in group
+        ):
+            telemetry.add(Metric.RETRIES, retries, **labels)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacklogGauge:
+    """The agent that says how much waits on all nodes together."""
+
+    jobs: JobStore
+    executions: ExecutionStore
+    telemetry: Telemetry
+
+    async def run_once(self) -> float | None:
+        """Read the queue of all tenants once."""
+        queue = queue_state(await self.executions.queue(None), await self.jobs.now())
+        self.telemetry.gauge(Metric.DUE_BACKLOG_AGE, queue.oldest_due_seconds)
+        self.telemetry.gauge(Metric.DUE_JOBS, queue.due_jobs)
+        self.telemetry.gauge(Metric.READY, queue.ready)
+        return None
+
+    def forget(self) -> None:
+        """Say nothing more: another node reads it from now on."""
+        for metric in _BACKLOG:
+            self.telemetry.gauge(metric, NOT_A_NUMBER)
+
+
+def _by_handler(items: Iterable[T], attempt_of: Callable[[T], Attempt]) -> Iterator[tuple[dict[str, str], list[T]]]:
+    """Gather what has the same labels, so that a batch costs little more than one of it."""
+    groups: defaultdict[tuple[str, str], list[T]] = defaultdict(list)
+    for item in items:
+        attempt = attempt_of(item)
+        label = handler_label(attempt.handler_type, attempt.handler_name)
+        groups[attempt.handler_type.value, label].append(item)
+    return (({"handler_type": kind, "handler": label}, group) for (kind, label), group in groups.items())
+
+
+def _seconds(since: datetime, until: datetime) -> float:
+    # A clock that was set back would have things start before they were due.
+    return max(0.0, (until - since).total_seconds())
