@@ -30,13 +30,15 @@ from .domain.event import (
     Event,
     EventHandler,
     EventHandlerDefinition,
-    HandlerMode,
+    EventHandlerMode,
+    JobKeyConflict,
     NewEvent,
     Publish,
     RunJob,
 )
 from .domain.execution import ExecutionStatus, JobExecution, SkipReason
 from .domain.flow import Batch, Debounce, FlowControl, Rate
+from .domain.impact import Touch
 from .domain.job import (
     Backoff,
     HandlerType,
@@ -47,9 +49,11 @@ from .domain.job import (
     OverlapPolicy,
     ScheduledJob,
 )
+from .domain.trace import TraceContext
+from .ports.event_requests import EventOutcome, EventReport, FeedItem, Replay
 from .ports.handlers import HandlerContext
 from .ports.queries import EventFilter, EventHandlerFilter, ExecutionFilter, JobFilter
-from .ports.scheduler import EventOutcome, IScheduler, OnConflict, Timing
+from .ports.scheduler import IScheduler, OnConflict, Timing
 from .ports.stores import Page
 
 __version__ = "0.1.0"
@@ -67,16 +71,18 @@ __all__ = [
     "EventHandler",
     "EventHandlerDefinition",
     "EventHandlerFilter",
+    "EventHandlerMode",
     "EventHandlerNotFound",
     "EventNotFound",
     "EventOutcome",
+    "EventReport",
     "ExecutionFilter",
     "ExecutionNotFound",
     "ExecutionStatus",
+    "FeedItem",
     "FlowControl",
     "HandlerContext",
     "HandlerFailed",
-    "HandlerMode",
     "HandlerNotFound",
     "HandlerType",
     "IScheduler",
@@ -89,6 +95,7 @@ __all__ = [
     "JobDefinition",
     "JobExecution",
     "JobFilter",
+    "JobKeyConflict",
     "JobNotFound",
     "JobStatus",
     "JobType",
@@ -100,12 +107,15 @@ __all__ = [
     "Page",
     "Publish",
     "Rate",
+    "Replay",
     "RunJob",
     "ScheduledJob",
     "SkipReason",
     "StoreUnavailable",
     "Timing",
     "TocsinError",
+    "Touch",
+    "TraceContext",
     "VersionConflict",
     "handler",
     "on_event",

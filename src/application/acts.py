@@ -11,12 +11,16 @@ from ..domain.definition import validate
 from ..domain.errors import InvalidEventHandler
 from ..domain.event import Action, Call, CancelJobs, CreateJob, Event, EventHandler, Publish, RunJob
 from ..domain.job import JobDefinition, JobType
-from ..domain.json import EVENT_LIMIT, Json, NotStorable, encoded, storable
+from ..domain.json import EVENT_LIMIT, PAYLOAD_LIMIT, Json, NotStorable, encoded, storable
 from ..domain.patterns import is_name, is_reserved
 from ..domain.resolution import Act, Announce, Cancel, Create, Run
+from ..domain.runs import EVENT_PAYLOAD_LIMIT
 from ..domain.templates import rendered
 
 _LONGEST_KEY: Final = 128
+_LONGEST_SUBJECT: Final = 2048
+_JOB_LIMIT: Final = 2 * PAYLOAD_LIMIT
+"""Bytes of what a job is made of: its payload, and room for all else."""
 
 
 def template_of(action: Action) -> Json:
@@ -40,7 +44,7 @@ def act_of(handler: EventHandler, event: Event, told: Mapping[str, Json], result
         TocsinError: what the templates came to cannot be acted upon.
     """
     action = handler.definition.action
-    filled = cast("Mapping[str, Any]", rendered(template_of(action), results))
+    filled = _filled(action, results)
     match action:
         case RunJob():
             return Run(job_id=action.job_id, overlay=filled["payload"], told=told)
@@ -57,6 +61,25 @@ def act_of(handler: EventHandler, event: Event, told: Mapping[str, Json], result
             return Cancel(tenant_id=event.tenant_id, key=key, tags=tags)
         case Publish():
             return _announcement(filled)
+
+
+def _filled(action: Action, results: Mapping[str, Json]) -> Mapping[str, Any]:
+    try:
+        filled = rendered(template_of(action), results, limit=_limit_of(action))
+    except NotStorable as error:
+        raise InvalidEventHandler.of("action", str(error)) from None
+    return cast("Mapping[str, Any]", filled)
+
+
+def _limit_of(action: Action) -> int:
+    match action:
+        case RunJob() | Call() | Publish():
+            # Of what is published the data has a limit of its own, beside which name and subject have room.
+            return EVENT_PAYLOAD_LIMIT
+        case CreateJob():
+            return _JOB_LIMIT
+        case CancelJobs():
+            return PAYLOAD_LIMIT
 
 
 def text_of(value: Json) -> str:
@@ -84,8 +107,10 @@ def _announcement(filled: Mapping[str, Any]) -> Announce:
         data = storable(filled["data"], limit=EVENT_LIMIT)
     except NotStorable as error:
         raise InvalidEventHandler.of("action.data", str(error)) from None
-    subject = filled["subject"]
-    return Announce(name=name, data=data, subject=None if subject is None else text_of(subject))
+    subject = None if filled["subject"] is None else text_of(filled["subject"])
+    if subject:
+        _text("action.subject", subject, _LONGEST_SUBJECT)
+    return Announce(name=name, data=data, subject=subject or None)
 
 
 def _text(field: str, value: Json, longest: int) -> str:

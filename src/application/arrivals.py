@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 from ..domain.errors import InvalidEvent, TocsinError, Unavailable
 from ..domain.json import clean_text
 from ..ports.event_streams import Arrival, EventIntake
+from ..ports.events import HandlersChanged
 from ..ports.telemetry import Metric, Telemetry
 from .events import Events
+from .noted_fan_out import NotedFanOut
+from .turns import Turns
 
 BATCH: Final = 200
 MOST_DELIVERIES: Final = 5
@@ -31,7 +35,7 @@ class Arrivals:
     So an event comes at least once, and its idempotency key has it happen once. What can never be an event is set
     aside at once; what fails is left to come again, to any node, and set aside when it has come `MOST_DELIVERIES`
     times. While the store does not answer nothing is received, and what was is kept: an outage, however long, counts
-    as no failure.
+    as no failure. An event to which alone the store does not answer, while it takes others, has failed.
     """
 
     intake: EventIntake
@@ -40,6 +44,11 @@ class Arrivals:
     receive_wait: float = RECEIVE_WAIT
     _waiting: Sequence[Arrival] = field(default=(), init=False)
     _done: Sequence[Arrival] = field(default=(), init=False)
+    _turns: Turns[Arrival] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Know entries by their ids."""
+        self._turns = Turns(key=lambda arrival: arrival.id)
 
     async def run_once(self) -> float | None:
         """
@@ -49,19 +58,62 @@ class Arrivals:
             Unavailable: the store or the stream did not answer; the next round goes on with what is left.
         """
         await self._acknowledge()
-        batch = self._waiting or await self.intake.receive(limit=BATCH, wait=self.receive_wait)
+        if self._waiting:
+            await self._knock()
+        room = BATCH - len(self._waiting)
+        more = await self.intake.receive(limit=room, wait=self.receive_wait) if room else ()
+        batch, is_again = [*self._waiting, *more], bool(self._waiting)
         self._waiting = batch
-        # Each by itself, so that one's failure is no other's; they are stored together all the same (`Intake`).
-        answers = await asyncio.gather(*map(self._deal_with, batch), return_exceptions=True)
-        dealt_with = list(zip(batch, answers, strict=True))
+        dealt_with = await (self._in_turns(batch) if is_again else self._together(batch))
         self._waiting = [arrival for arrival, answer in dealt_with if isinstance(answer, _UNANSWERED)]
         self._done = [arrival for arrival, answer in dealt_with if answer is None]
         await self._acknowledge()
         await self._set_aside([(arrival, answer) for arrival, answer in dealt_with if isinstance(answer, str)])
-        for answer in answers:
+        for _, answer in dealt_with:
             if isinstance(answer, Unavailable):
                 raise answer
         return 0.0
+
+    async def _knock(self) -> None:
+        """
+        Ask the store for what storing events asks it for, without any.
+
+        Raises:
+            StoreUnavailable: it is away, so nothing that waits is to blame.
+        """
+        with suppress(HandlersChanged):
+            revision = await self.events.resolver.revision()
+            await self.events.store.trigger((), NotedFanOut(self.events.planning), revision=revision)
+
+    async def _together(self, batch: Sequence[Arrival]) -> Sequence[_DealtWith]:
+        # Each by itself, so that one's failure is no other's; they are stored together all the same (`Intake`).
+        answers = await asyncio.gather(*map(self._deal_with, batch), return_exceptions=True)
+        return list(zip(batch, answers, strict=True))
+
+    async def _in_turns(self, batch: Sequence[Arrival]) -> Sequence[_DealtWith]:
+        """Deal with arrivals one after another, because the store did not answer to some of them together."""
+        done = await self._turns.take(batch, self._answered)
+        if done.error is None:
+            return done.taken
+        is_answering = any(answer is None for _, answer in done.taken)
+        missed = [
+            (arrival, self._missed(arrival, done.error) if is_answering else done.error) for arrival in done.missed
+        ]
+        return [*done.taken, *missed, *((arrival, done.error) for arrival in done.waiting)]
+
+    async def _answered(self, arrival: Arrival) -> str | BaseException | None:
+        # What is cancelled below is not this loop.
+        [answer] = await asyncio.gather(self._deal_with(arrival), return_exceptions=True)
+        if isinstance(answer, Unavailable):
+            raise answer
+        return answer
+
+    def _missed(self, arrival: Arrival, error: Unavailable) -> str | BaseException:
+        """Count it as a failure of an event that the store does not answer to it and takes others."""
+        self._tell(arrival, error)
+        if arrival.deliveries < MOST_DELIVERIES:
+            return _Missed(arrival.id)
+        return f"failed {arrival.deliveries} times: the store takes other events, and too long for this one"
 
     async def _deal_with(self, arrival: Arrival) -> str | None:
         """
@@ -110,6 +162,14 @@ class Arrivals:
             error=f"{type(error).__name__}: {error}",
             exc_info=error,
         )
+
+
+_DealtWith: TypeAlias = tuple[Arrival, str | BaseException | None]
+"""An arrival with why it is to be set aside, or what went wrong, or None."""
+
+
+class _Missed(Exception):
+    """An event is to come again, because the store did not answer to it in time."""
 
 
 _UNANSWERED: Final = (Unavailable, asyncio.CancelledError)

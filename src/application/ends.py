@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..domain.attempt import Finish
+from ..domain.attempt import Attempt, Finish
 from ..domain.execution import ExecutionStatus
 from ..ports.dispatcher import Dispatch, Dispatcher
 from ..ports.ledger import Finished, Ledger
@@ -90,7 +90,7 @@ class Ends:
         if any(not finish.status.terminal for finish, _ in batch):
             self.retrying.ring()
         self._tell(written)
-        self._tell_failures([finish for finish, _ in batch if finish.status in _FAILURES])
+        self._tell_failures([(finish, held.attempt) for finish, held in batch if finish.status in _FAILURES])
         rejected = frozenset(written.rejected)
         measure_ends(self.telemetry, ((finish, held.attempt) for finish, held in batch if held.hold not in rejected))
         for _, held in batch:
@@ -108,14 +108,17 @@ class Ends:
         for execution_id, attempt in written.set_aside:
             self.telemetry.error("execution.set_aside", execution_id=str(execution_id), attempt=attempt)
 
-    def _tell_failures(self, failures: Sequence[Finish]) -> None:
+    def _tell_failures(self, failures: Sequence[tuple[Finish, Attempt]]) -> None:
         """Say in one line a batch what ended badly: a node whose every handler fails must not drown in lines."""
         if failures:
-            newest = failures[-1]
+            newest, attempt = failures[-1]
             self.telemetry.warning(
                 "execution.failed",
                 executions=len(failures),
                 newest=str(newest.execution_id),
+                job_id=str(attempt.job_id),
+                tenant_id=attempt.tenant_id,
+                trace_id=None if attempt.trace is None else attempt.trace.trace_id,
                 status=newest.status.value,
                 error_type=newest.error_type,
             )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from ..domain import lifecycle
-from ..domain.errors import Conflict, EventHandlerNotFound, InvalidEventHandler
+from ..domain.definition import TEXT_BOUNDS
+from ..domain.errors import Conflict, EventHandlerNotFound, InvalidEventHandler, InvalidTransition, JobNotFound
 from ..domain.event import Call, EventHandler, EventHandlerDefinition, RunJob
 from ..domain.event_definition import expressions_of, validate_handler
 from ..domain.job import HandlerType, JobDefinition, JobType, OverlapPolicy, ScheduledJob
@@ -41,6 +42,10 @@ class EventHandlers:
     async def add(self, definition: EventHandlerDefinition, on_conflict: OnConflict) -> EventHandler:
         """Add one (`IScheduler.on_event`)."""
         definition = await self._checked(definition)
+
+        async def declared(_: EventHandlerDefinition) -> EventHandlerDefinition:
+            return definition
+
         if on_conflict is OnConflict.ERROR:
             return await self._add(definition)
         while True:
@@ -51,7 +56,7 @@ class EventHandlers:
                     return await self._add(definition)
                 if on_conflict is OnConflict.KEEP or _is_same(existing.definition, definition):
                     return existing
-                return await self._redefine(existing.id, definition, None)
+                return await self._redefine(existing.id, declared, None)
 
     async def update(
         self, handler_id: UUID, changes: Mapping[str, Any], *, expected_version: int | None
@@ -59,9 +64,11 @@ class EventHandlers:
         """Change the named fields of one (`IScheduler.update_event_handler`)."""
         if unknown := changes.keys() - _NAMES:
             raise InvalidEventHandler.of(min(unknown), "is not a known field")
-        current = (await self.storage.event_handlers.get(self.tenant_id, handler_id)).definition
-        definition = await self._checked(replace(current, **changes))
-        return await self._redefine(handler_id, definition, expected_version)
+
+        async def edit(existing: EventHandlerDefinition) -> EventHandlerDefinition:
+            return await self._checked(replace(existing, **changes))
+
+        return await self._redefine(handler_id, edit, expected_version)
 
     async def remove(self, handler_id: UUID) -> None:
         """Remove one (`IScheduler.remove_event_handler`)."""
@@ -80,14 +87,30 @@ class EventHandlers:
         )
         return await self.storage.event_handlers.add(handler, job)
 
-    async def _redefine(
-        self, handler_id: UUID, definition: EventHandlerDefinition, expected_version: int | None
+    async def _redefine(self, handler_id: UUID, edit: _Edit, expected_version: int | None) -> EventHandler:
+        while True:
+            # Whoever changes it, or ends its job, between two steps loses nothing by this: the steps are taken again.
+            with suppress(_Changed, InvalidTransition):
+                existing = await self.storage.event_handlers.get(self.tenant_id, handler_id)
+                wanted = await edit(existing.definition)
+                return await self._redefine_as_read(existing, wanted, expected_version)
+
+    async def _redefine_as_read(
+        self, existing: EventHandler, definition: EventHandlerDefinition, expected_version: int | None
     ) -> EventHandler:
-        existing = (await self.storage.event_handlers.get(self.tenant_id, handler_id)).definition
-        own_id = existing.action.job_id if isinstance(existing.action, Call) else None
+        """
+        Give a handler another definition, made of the one it has.
+
+        Raises:
+            _Changed: it has another one meanwhile.
+            InvalidTransition: somebody has ended the job of its own meanwhile.
+        """
+        own_id = await self._live_job(existing.definition)
         added = self._own_job(definition, await self.storage.jobs.now()) if own_id is None else None
 
         def change(handler: EventHandler, now: datetime) -> EventHandler:
+            if handler.version != existing.version:
+                raise _Changed
             kept = definition
             if isinstance(definition.action, Call):
                 kept = replace(definition, action=replace(definition.action, job_id=added.id if added else own_id))
@@ -95,12 +118,22 @@ class EventHandlers:
 
         return await self.storage.event_handlers.change(
             self.tenant_id,
-            handler_id,
+            existing.id,
             change,
             job=self._following(definition) if own_id else None,
             added=added,
             expected_version=expected_version,
         )
+
+    async def _live_job(self, definition: EventHandlerDefinition) -> UUID | None:
+        """Name the job of its own that a handler has, unless it ended: then it needs another."""
+        if not isinstance(definition.action, Call) or definition.action.job_id is None:
+            return None
+        try:
+            job = await self.storage.jobs.get(self.tenant_id, definition.action.job_id)
+        except JobNotFound:
+            return None
+        return None if job.status in lifecycle.ENDED else job.id
 
     def _following(self, definition: EventHandlerDefinition) -> JobDecision:
         """Say what becomes of the job of its own that a handler had."""
@@ -150,7 +183,7 @@ def own_definition(definition: EventHandlerDefinition, call: Call) -> JobDefinit
         options["overlap_policy"] = OverlapPolicy.ALLOW_ALL
     return JobDefinition(
         **{
-            "name": definition.name or f"on {definition.event}",
+            "name": definition.name or f"on {definition.event}"[: TEXT_BOUNDS["name"][1]],
             "type": JobType.EVENT,
             "handler_name": call.handler_name,
             "handler_type": HandlerType(call.handler_type),
@@ -159,6 +192,14 @@ def own_definition(definition: EventHandlerDefinition, call: Call) -> JobDefinit
             "tags": tuple(options.get("tags", ())),
         }
     )
+
+
+class _Changed(Exception):
+    """A handler is not as it was read any more."""
+
+
+_Edit: TypeAlias = Callable[[EventHandlerDefinition], Awaitable[EventHandlerDefinition]]
+"""What a change makes of a definition; raises where that breaks a bound."""
 
 
 def _calling(definition: EventHandlerDefinition, job: ScheduledJob | None) -> EventHandlerDefinition:

@@ -16,7 +16,7 @@ from .event_retention import EventRetention
 from .events import Events, EventWakers
 from .gatherer import Gatherer
 from .planning import Planning
-from .relay import Exporter, Relay
+from .relay import EXPORT, RELAY, Exporter, Relay
 from .resolver import Resolver
 from .retention import KEEP
 
@@ -68,9 +68,13 @@ class EventParts:
             relay=Relay(outbox=storage.outbox, events=events, telemetry=ports.telemetry),
             exporter=None
             if ports.export is None
-            else Exporter(outbox=storage.outbox, export=ports.export, clock=ports.clock),
+            else Exporter(outbox=storage.outbox, export=ports.export, clock=ports.clock, telemetry=ports.telemetry),
             retention=EventRetention(
-                events=storage.events, outbox=storage.outbox, telemetry=ports.telemetry, keep=ports.keep
+                events=storage.events,
+                outbox=storage.outbox,
+                telemetry=ports.telemetry,
+                keep=ports.keep,
+                consumers=(RELAY,) if ports.export is None else (RELAY, EXPORT),
             ),
             arrivals=None
             if ports.intake is None

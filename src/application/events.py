@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
-from ..domain.errors import StoreUnavailable
+from ..domain.errors import ExecutionNotFound, StoreUnavailable
 from ..domain.event import Event, NewEvent
 from ..domain.event_definition import validate_event
 from ..domain.execution import JobExecution
@@ -18,15 +19,16 @@ from ..domain.resolution import Resolved
 from ..domain.trace import span_of, trace_of
 from ..ports.clock import Clock
 from ..ports.dispatcher import Dispatcher
+from ..ports.event_requests import EventOutcome
 from ..ports.events import EventStore, Fanned, HandlersChanged, Triggered
-from ..ports.scheduler import EventOutcome
 from ..ports.stores import ExecutionStore
 from ..ports.telemetry import Telemetry
 from .handing_on import hand_on
-from .intake import Intake
+from .intake import BATCH, Intake
 from .noted_fan_out import NotedFanOut
 from .planning import Planning
-from .resolver import Resolver
+from .resolver import Resolution, Resolver
+from .running import led_by
 
 REVISIONS: Final = 20
 """How often a batch is resolved again because event handlers changed meanwhile, before that is a failure."""
@@ -34,6 +36,7 @@ REVISIONS: Final = 20
 SYNC_SECONDS: Final = 30.0
 """How long a trigger waits for its `sync` handlers."""
 
+_RESTLESS: Final = "event handlers are being changed faster than events can be resolved"
 _FIRST_LOOK: Final = 0.02
 _LONGEST_LOOK: Final = 0.5
 
@@ -73,7 +76,10 @@ class Events:
         Raises:
             InvalidEvent: one of them breaks a bound; none is taken in.
         """
-        return [await self._outcome(each) for each in await self.accept(tenant_id, events)]
+        taken = await self.accept(tenant_id, events)
+        awaited = [self._awaited(each.event) for each in taken]
+        ended = await self._ended(tenant_id, [id_ for ids in awaited for id_ in ids])
+        return [_outcome(each, ids, ended) for each, ids in zip(taken, awaited, strict=True)]
 
     async def accept(self, tenant_id: str, events: Sequence[NewEvent]) -> Sequence[Triggered]:
         """
@@ -86,8 +92,9 @@ class Events:
         return await self.take([self._event(tenant_id, event) for event in kept])
 
     async def take(self, events: Sequence[Event]) -> Sequence[Triggered]:
-        """Take in events that are complete."""
-        return await self._intake.take(events)
+        """Take in events that are complete, those of each `BATCH` all or none of them."""
+        parts = [events[start : start + BATCH] for start in range(0, len(events), BATCH)]
+        return [triggered for part in parts for triggered in await self._take(part)]
 
     async def revisit(self, batch: Sequence[Resolved], *, closes: Sequence[Gathering] = ()) -> Fanned:
         """Show stored events to handlers again (`EventStore.revisit`), and hand on what comes of it."""
@@ -98,10 +105,11 @@ class Events:
         return fanned
 
     def _event(self, tenant_id: str, new: NewEvent) -> Event:
-        """Complete an event; it goes on with the trace of whoever published it, or begins one."""
+        """Complete an event; it goes on from the handler, and with the trace, of whoever published it."""
         now = self.clock.now()
         event_id = self.planning.new_id(now)
         parent = new.trace or self.telemetry.current()
+        leading = led_by.get()
         return Event(
             id=event_id,
             tenant_id=tenant_id,
@@ -116,14 +124,30 @@ class Events:
             subject=new.subject,
             idempotency_key=new.idempotency_key,
             attributes=new.attributes,
-            correlation_id=new.correlation_id,
+            correlation_id=new.correlation_id or (leading.correlation_id if leading else None),
+            cause=leading.execution_id if leading else None,
+            depth=leading.depth + 1 if leading else 0,
         )
 
-    async def _store(self, events: Sequence[Event]) -> Sequence[Triggered]:
-        """Resolve and store a batch; where the registry of handlers moved on in between, again."""
+    async def _take(self, events: Sequence[Event]) -> Sequence[Triggered]:
+        """Resolve events before they join those of other callers, who do not wait for that; where need be, again."""
+        for _ in range(REVISIONS):
+            await self.resolver.revision()
+            resolutions = [await self.resolver.resolve(event) for event in events]
+            with suppress(HandlersChanged):
+                return await self._intake.take(resolutions)
+        raise StoreUnavailable(_RESTLESS)
+
+    async def _store(self, resolutions: Sequence[Resolution]) -> Sequence[Triggered]:
+        """
+        Store a batch at the newest revision.
+
+        Raises:
+            HandlersChanged: those of one event did since it was resolved.
+        """
         for attempt in range(REVISIONS):
             revision = await self.resolver.revision(afresh=attempt > 0)
-            batch = [await self.resolver.resolve(event) for event in events]
+            batch = [self.resolver.renewed(resolution) for resolution in resolutions]
             decide = NotedFanOut(self.planning)
             try:
                 fanned = await self.store.trigger(batch, decide, revision=revision)
@@ -132,7 +156,7 @@ class Events:
             decide.tell(fanned, self.telemetry, new=True)
             await self._hand_on(fanned)
             return fanned.events
-        raise StoreUnavailable("event handlers are being changed faster than events can be resolved")
+        raise StoreUnavailable(_RESTLESS)
 
     async def _hand_on(self, fanned: Fanned) -> None:
         fresh = [each.event for each in fanned.events if not each.is_duplicate]
@@ -147,29 +171,39 @@ class Events:
             self.wakers.relay()
         await hand_on(fanned.dispatches, to=self.dispatcher, telemetry=self.telemetry)
 
-    async def _outcome(self, triggered: Triggered) -> EventOutcome:
-        event = triggered.event
-        impact = event.impact or Impact()
+    def _awaited(self, event: Event) -> Sequence[UUID]:
+        """Name the executions that the call which triggered an event waits for."""
         awaited = self.resolver.synchronous(event)
-        ids = [id_ for told in impact.handlers if told.handler_id in awaited for id_ in told.execution_ids]
-        return EventOutcome(
-            event_id=event.id,
-            matched=impact.matched,
-            execution_ids=impact.execution_ids,
-            is_duplicate=triggered.is_duplicate,
-            outcomes=await self._ended(event.tenant_id, ids) if ids else None,
-        )
+        told = (event.impact or Impact()).handlers
+        return [id_ for each in told if each.handler_id in awaited for id_ in each.execution_ids]
 
-    async def _ended(self, tenant_id: str, ids: Sequence[UUID]) -> Sequence[JobExecution]:
-        """Wait for executions, whichever node runs them; answer them as they ended, or stand when the time is up."""
+    async def _ended(self, tenant_id: str, ids: Sequence[UUID]) -> Mapping[UUID, JobExecution]:
+        """
+        Wait for executions, whichever node runs them; answer them as they ended, or stand when the time is up.
+
+        Those of an event that came long before may be gone.
+        """
         found: dict[UUID, JobExecution] = {}
+        open_ids = list(dict.fromkeys(ids))
         look, deadline = _FIRST_LOOK, self.clock.monotonic() + SYNC_SECONDS
-        while True:
-            for id_ in ids:
-                if id_ not in found or not found[id_].status.terminal:
+        while open_ids:
+            for id_ in open_ids:
+                with suppress(ExecutionNotFound):
                     found[id_] = await self.executions.get(tenant_id, id_)
-            is_over = all(execution.status.terminal for execution in found.values())
-            if is_over or self.clock.monotonic() >= deadline:
-                return [found[id_] for id_ in ids]
+            open_ids = [id_ for id_ in open_ids if id_ in found and not found[id_].status.terminal]
+            if not open_ids or self.clock.monotonic() >= deadline:
+                break
             await asyncio.sleep(look)
             look = min(look * 2, _LONGEST_LOOK)
+        return found
+
+
+def _outcome(triggered: Triggered, awaited: Sequence[UUID], ended: Mapping[UUID, JobExecution]) -> EventOutcome:
+    impact = triggered.event.impact or Impact()
+    return EventOutcome(
+        event_id=triggered.event.id,
+        matched=impact.matched,
+        execution_ids=impact.execution_ids,
+        is_duplicate=triggered.is_duplicate,
+        outcomes=[ended[id_] for id_ in awaited if id_ in ended] if awaited else None,
+    )

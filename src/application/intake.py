@@ -1,4 +1,4 @@
-"""The intake: events that come in at the same time are stored together, and a bad one hinders no other."""
+"""The intake: events that come in at the same time are stored together, and a bad one hinders no other caller's."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..domain.errors import Unavailable
-from ..domain.event import Event
 from ..ports.events import Triggered
+from .resolver import Resolution
 
 BATCH: Final = 200
 """Events that one transaction takes at most: the locks of their jobs are held no longer than these take."""
 
-Store = Callable[[Sequence[Event]], Awaitable[Sequence[Triggered]]]
+Store = Callable[[Sequence[Resolution]], Awaitable[Sequence[Triggered]]]
 """Stores a batch, all or nothing, and answers in its order."""
 
 
 @dataclass(slots=True)
-class _Waiting:
-    event: Event
-    answer: asyncio.Future[Triggered]
+class _Call:
+    """What one caller handed in at once."""
+
+    events: Sequence[Resolution]
+    answer: asyncio.Future[Sequence[Triggered]]
 
 
 @dataclass(slots=True)
@@ -30,67 +32,74 @@ class Intake:
     """
     Group commit: while one batch is being stored, what comes meanwhile waits to be the next one.
 
-    A lone event is stored at once. A caller that gives up does not take its event back.
+    A lone call is stored at once. A caller that gives up does not take its events back.
     """
 
     store: Store
-    _waiting: list[_Waiting] = field(default_factory=list, init=False)
+    _waiting: list[_Call] = field(default_factory=list, init=False)
+    _batch: Sequence[_Call] = field(default=(), init=False)
     _storing: asyncio.Task[None] | None = field(default=None, init=False)
 
-    async def take(self, events: Sequence[Event]) -> Sequence[Triggered]:
+    async def take(self, events: Sequence[Resolution]) -> Sequence[Triggered]:
         """
-        Store events; answers once each of them is committed, or raises what the first that failed came to.
+        Store up to `BATCH` events together, all or nothing; answers once they are committed.
 
         Raises:
-            Unavailable: the store did not answer; some may be stored, and their ids and keys tell which.
+            Unavailable: the store did not answer; they may be stored, and their ids and keys tell.
+            Exception: whatever the store has against one of them; none of them is stored.
         """
         loop = asyncio.get_running_loop()
-        entries = [_Waiting(event, loop.create_future()) for event in events]
-        self._waiting += entries
-        if self._storing is None:
+        call = _Call(events, loop.create_future())
+        self._waiting.append(call)
+        if self._storing is None or self._storing.done():
             # Of no caller: whatever is said on the way is about all whose events are in the batch.
             self._storing = loop.create_task(self._store_all(), name="tocsin intake", context=Context())
-        answers = await asyncio.gather(*(entry.answer for entry in entries), return_exceptions=True)
-        for answer in answers:
-            if isinstance(answer, BaseException):
-                raise answer
-        return [answer for answer in answers if isinstance(answer, Triggered)]
+            self._storing.add_done_callback(self._ended)
+        return await call.answer
 
     async def _store_all(self) -> None:
-        try:
-            while self._waiting:
-                batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
-                await self._settle(batch)
-        finally:
-            self._storing = None
-            # Only where this task was cancelled, as a handler of the same loop may do to every task.
-            for entry in self._waiting:
-                entry.answer.cancel()
-            self._waiting.clear()
+        while self._waiting:
+            self._batch = self._next()
+            await self._settle(self._batch)
 
-    async def _settle(self, batch: Sequence[_Waiting]) -> None:
+    def _next(self) -> Sequence[_Call]:
+        """Take the calls that come first, and have no more events together than a batch."""
+        count, room = 1, BATCH - len(self._waiting[0].events)
+        for call in self._waiting[1:]:
+            room -= len(call.events)
+            if room < 0:
+                break
+            count += 1
+        batch, self._waiting = self._waiting[:count], self._waiting[count:]
+        return batch
+
+    async def _settle(self, batch: Sequence[_Call]) -> None:
         try:
-            stored = await self.store([entry.event for entry in batch])
+            stored = iter(await self.store([event for call in batch for event in call.events]))
         except Unavailable as error:
-            self._fail(batch, error)
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with one event, the others must not suffer
+            _fail(batch, error)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with one call, the others must not suffer
             if len(batch) == 1:
-                self._fail(batch, error)
+                _fail(batch, error)
                 return
             middle = len(batch) // 2
             await self._settle(batch[:middle])
             await self._settle(batch[middle:])
-        except BaseException:
-            for entry in batch:
-                entry.answer.cancel()
-            raise
         else:
-            for entry, triggered in zip(batch, stored, strict=True):
-                if not entry.answer.done():
-                    entry.answer.set_result(triggered)
+            for call in batch:
+                triggered = [next(stored) for _ in call.events]
+                if not call.answer.done():
+                    call.answer.set_result(triggered)
 
-    @staticmethod
-    def _fail(batch: Sequence[_Waiting], error: Exception) -> None:
-        for entry in batch:
-            if not entry.answer.done():
-                entry.answer.set_exception(error)
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Have nobody wait for a task that was cancelled, as a handler of the same loop may do to every task."""
+        if task.cancelled() or task.exception() is not None:
+            for call in (*self._batch, *self._waiting):
+                call.answer.cancel()
+            self._waiting.clear()
+
+
+def _fail(batch: Sequence[_Call], error: Exception) -> None:
+    for call in batch:
+        if not call.answer.done():
+            call.answer.set_exception(error)

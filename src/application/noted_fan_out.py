@@ -40,11 +40,21 @@ class NotedFanOut:
             outcomes = Counter("duplicate" if each.is_duplicate else _outcome_of(each.event) for each in fanned.events)
             for outcome, count in outcomes.items():
                 telemetry.add(Metric.EVENTS, count, outcome=outcome)
-        refused = [told for event in fresh for told in _impact(event).handlers if told.touch is Touch.REFUSED]
+        counts = self._decided.counts if self._decided else {}
+        # Of an event that is shown again, what was refused before has been told of before.
+        failing = {handler_id for handler_id, more in counts.items() if more.failed}
+        told = [(event, each) for event in fresh for each in _impact(event).handlers if each.handler_id in failing]
+        refused = [(event, each) for event, each in told if each.touch is Touch.REFUSED]
         if refused:
-            newest = refused[-1]
+            event, newest = refused[-1]
             telemetry.warning(
-                "event.refused", handlers=len(refused), newest=str(newest.handler_id), reason=newest.reason
+                "event.refused",
+                handlers=len(refused),
+                newest=str(newest.handler_id),
+                event_id=str(event.id),
+                tenant_id=event.tenant_id,
+                trace_id=event.trace.trace_id,
+                reason=newest.reason,
             )
         if telemetry.traces:
             self._record(fresh if new else (), telemetry)

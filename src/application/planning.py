@@ -51,9 +51,9 @@ class Planning:
         """Make an id that orders by time."""
         return self._new_id(now)
 
-    def moment(self, now: datetime, by: str | None, *, trace: TraceContext | None = None) -> Moment:
-        """Gather what a decision at `now` needs, and under which span it is made."""
-        return Moment(now=now, occurrences=self.occurrences, new_id=self._new_id, by=by, trace=trace)
+    def moment(self, now: datetime, by: str | None, *, trace: TraceContext | None = None, depth: int = 0) -> Moment:
+        """Gather what a decision at `now` needs, under which span it is made, and how many events led to it."""
+        return Moment(now=now, occurrences=self.occurrences, new_id=self._new_id, by=by, trace=trace, depth=depth)
 
     def fire(self, job: ScheduledJob, now: datetime) -> Plan:
         """Plan what is due; a job that cannot be planned fails by itself and hinders nobody."""

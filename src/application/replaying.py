@@ -14,8 +14,8 @@ from ..domain.event import Event, EventHandler
 from ..domain.impact import HandlerImpact, Impact, Touch
 from ..domain.patterns import matches
 from ..domain.resolution import Resolved
+from ..ports.event_requests import Replay
 from ..ports.events import EventStore
-from ..ports.scheduler import Replay
 from .events import Events
 from .resolver import Resolver, without_flow
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
+from uuid import UUID
 
 from ..domain.errors import ExecutionTimeout, LeaseLost
 from ..ports.handlers import Handler, HandlerContext
@@ -12,6 +14,19 @@ from ..ports.telemetry import SpanStart, Telemetry
 from .held_attempt import Disposition, HeldAttempt
 from .outcomes import call
 from .spans import processing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leading:
+    """The execution that a handler's code runs for: what that code does follows from it, after `depth` events."""
+
+    execution_id: UUID
+    depth: int
+    correlation_id: str | None
+
+
+led_by: Final[ContextVar[Leading | None]] = ContextVar("led_by", default=None)
+"""The execution whose handler is running here, in a task or a thread of its own; None outside of handlers."""
 
 _ENDED_FROM_OUTSIDE: Final = MappingProxyType(
     {
@@ -23,8 +38,22 @@ _ENDED_FROM_OUTSIDE: Final = MappingProxyType(
 )
 
 
+def depth_here() -> int:
+    """Count the events in a row that led to what is done here."""
+    leading = led_by.get()
+    return 0 if leading is None else leading.depth
+
+
 async def run(handler: Handler, context: HandlerContext, *, held: HeldAttempt, telemetry: Telemetry) -> object:
-    """Call a handler; what it raises is raised."""
+    """Call a handler, in a task of its own; what it raises is raised."""
+    attempt = held.attempt
+    led_by.set(
+        Leading(
+            execution_id=attempt.execution_id,
+            depth=attempt.depth,
+            correlation_id=attempt.correlation_id,
+        )
+    )
     with telemetry.about(
         execution_id=context.execution_id,
         job_id=context.job_id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -12,8 +12,7 @@ from uuid import UUID
 
 from ..domain import lifecycle, runs
 from ..domain.definition import TENANT_BOUNDS, amended, check_text, kept_document, validate
-from ..domain.errors import Conflict, ExecutionNotFound, InvalidEvent, InvalidJob, InvalidTransition, JobNotFound
-from ..domain.event import Event, EventHandler, EventHandlerDefinition, NewEvent
+from ..domain.errors import Conflict, ExecutionNotFound, InvalidJob, InvalidTransition, JobNotFound
 from ..domain.execution import ExecutionStatus, JobExecution
 from ..domain.job import DEFAULT_TENANT, JobDefinition, JobStatus, JobType, ScheduledJob
 from ..domain.json import Json
@@ -25,37 +24,22 @@ from ..domain.timing import read_schedule, type_of
 from ..ports.dispatcher import Dispatcher
 from ..ports.handlers import Handlers
 from ..ports.ledger import LogLine
-from ..ports.queries import LIMIT_BOUNDS, EventFilter, EventHandlerFilter, ExecutionFilter, JobFilter
+from ..ports.queries import LIMIT_BOUNDS, ExecutionFilter, JobFilter
 from ..ports.reports import Health, JobStatistics, Metrics, Period, Preview
-from ..ports.scheduler import (
-    EVENTS_BOUNDS,
-    IDEMPOTENCY_KEY_BOUNDS,
-    LOG_BOUNDS,
-    EventHandlerChanges,
-    EventOptions,
-    EventOutcome,
-    EventReport,
-    FeedItem,
-    JobChanges,
-    JobOptions,
-    OnConflict,
-    Replay,
-    Timing,
-)
+from ..ports.scheduler import IDEMPOTENCY_KEY_BOUNDS, LOG_BOUNDS, JobChanges, JobOptions, OnConflict, Timing
 from ..ports.storage import Storage
 from ..ports.stores import Changed, Page, Worker
 from ..ports.telemetry import Telemetry
 from .auditing import Auditor
-from .event_handlers import EventHandlers
+from .event_requests import EventRequests
 from .events import Events
-from .following import Follower
 from .handing_on import hand_on
 from .known_handlers import KnownHandlers
 from .planning import Planning
 from .plans import NotedPlans
 from .previewing import Previews
-from .replaying import Replayer, checked_window
 from .reporting import Reports
+from .running import depth_here
 
 Change = Callable[[ScheduledJob, Moment], Plan]
 
@@ -76,7 +60,7 @@ class Wakers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scheduler:
+class Scheduler(EventRequests):
     """
     Implements `IScheduler`: validates, decides in pure code, commits, then dispatches and wakes.
 
@@ -129,8 +113,8 @@ class Scheduler:
                 return await self._change(existing.id, lambda job, moment: lifecycle.redefine(job, definition, moment))
 
     async def _add(self, definition: JobDefinition, *, enabled: bool) -> ScheduledJob:
-        trace = self.telemetry.current()
-        moment = self.planning.moment(await self.storage.jobs.now(), self.actor, trace=trace)
+        trace, now = self.telemetry.current(), await self.storage.jobs.now()
+        moment = self.planning.moment(now, self.actor, trace=trace, depth=depth_here())
         job = lifecycle.create(definition, moment, tenant_id=self.tenant_id, paused=not enabled)
         added = await self.storage.jobs.add(job)
         self.wakers.timer()
@@ -300,85 +284,6 @@ class Scheduler:
         await self._tell(changed)
         return await self.get_execution(execution_id)
 
-    def follow_execution_logs(self, execution_id: UUID, *, after: int = 0) -> AsyncIterator[LogLine]:
-        """Read what the handler logs as it comes (`IScheduler.follow_execution_logs`)."""
-        return self._follower.log_lines(self.tenant_id, execution_id, after=after)
-
-    async def trigger_event(self, name: str, data: Json = None, **options: Unpack[EventOptions]) -> EventOutcome:
-        """Publish an event (`IScheduler.trigger_event`)."""
-        [outcome] = await self.events.trigger(self.tenant_id, [NewEvent(name=name, data=data, **options)])
-        return outcome
-
-    async def trigger_events(self, events: Sequence[NewEvent]) -> Sequence[EventOutcome]:
-        """Publish several events (`IScheduler.trigger_events`)."""
-        fewest, most = EVENTS_BOUNDS
-        if not fewest <= len(events) <= most:
-            raise InvalidEvent.of("events", f"must be {fewest} to {most}")
-        return await self.events.trigger(self.tenant_id, events)
-
-    async def on_event(
-        self, definition: EventHandlerDefinition, *, on_conflict: OnConflict = OnConflict.ERROR
-    ) -> EventHandler:
-        """Add an event handler (`IScheduler.on_event`)."""
-        return await self._event_handlers.add(definition, on_conflict)
-
-    async def get_event_handler(self, handler_id: UUID) -> EventHandler:
-        """Read one event handler."""
-        return await self.storage.event_handlers.get(self.tenant_id, handler_id)
-
-    async def list_event_handlers(self, query: EventHandlerFilter | None = None) -> Page[EventHandler]:
-        """Read the event handlers that match."""
-        return await self.storage.event_handlers.list(self.tenant_id, query or EventHandlerFilter())
-
-    async def update_event_handler(
-        self, handler_id: UUID, *, expected_version: int | None = None, **changes: Unpack[EventHandlerChanges]
-    ) -> EventHandler:
-        """Change the named fields of an event handler (`IScheduler.update_event_handler`)."""
-        return await self._event_handlers.update(handler_id, changes, expected_version=expected_version)
-
-    async def remove_event_handler(self, handler_id: UUID) -> None:
-        """Remove an event handler (`IScheduler.remove_event_handler`)."""
-        await self._event_handlers.remove(handler_id)
-
-    async def replay_events(
-        self, handler_id: UUID, *, since: datetime, until: datetime | None = None, dry_run: bool = True
-    ) -> Replay:
-        """Show past events to an event handler (`IScheduler.replay_events`)."""
-        handler = await self.get_event_handler(handler_id)
-        since, until = checked_window(since=since, until=until or await self.storage.jobs.now())
-        replayer = Replayer(store=self.storage.events, resolver=self.events.resolver, events=self.events)
-        return await replayer.replay(handler, since=since, until=until, dry_run=dry_run)
-
-    async def list_events(self, query: EventFilter | None = None) -> Page[Event]:
-        """Read events, newest first."""
-        return await self.storage.events.list(self.tenant_id, query or EventFilter())
-
-    async def get_event(self, event_id: UUID) -> EventReport:
-        """Read an event with what came of it (`IScheduler.get_event`)."""
-        event = await self.storage.events.get(self.tenant_id, event_id)
-        query = ExecutionFilter(event_id=event_id, limit=LIMIT_BOUNDS[1])
-        executions = await self.storage.executions.list(self.tenant_id, query)
-        return EventReport(event=event, executions=executions.items)
-
-    def watch(self, *, after: str | None = None) -> AsyncIterator[FeedItem]:
-        """Tell what happens to this tenant's jobs and executions (`IScheduler.watch`)."""
-        return self._follower.facts(self.tenant_id, after=after)
-
-    @property
-    def _follower(self) -> Follower:
-        return Follower(outbox=self.storage.outbox, executions=self.storage.executions, clock=self.events.clock)
-
-    @property
-    def _event_handlers(self) -> EventHandlers:
-        return EventHandlers(
-            storage=self.storage,
-            planning=self.planning,
-            expressions=self.events.resolver.expressions,
-            known=KnownHandlers(handlers=self.handlers, storage=self.storage),
-            tenant_id=self.tenant_id,
-            actor=self.actor,
-        )
-
     async def list_workers(self) -> Sequence[Worker]:
         """Read the nodes."""
         return await self.storage.workers.list()
@@ -427,9 +332,9 @@ class Scheduler:
         return changed.execution
 
     def _decided(self, change: Change) -> NotedPlans:
-        # The store may decide in a thread of its own, which knows of no span.
-        trace = self.telemetry.current()
-        return NotedPlans(lambda job, now: change(job, self.planning.moment(now, self.actor, trace=trace)))
+        # The store may decide in a thread of its own, which knows of no span and of no handler.
+        trace, depth = self.telemetry.current(), depth_here()
+        return NotedPlans(lambda job, now: change(job, self.planning.moment(now, self.actor, trace=trace, depth=depth)))
 
     async def _tell(self, changed: Changed, plans: NotedPlans | None = None) -> None:
         if plans is not None:

@@ -24,7 +24,7 @@ class Attempt:
 
     (`execution_id`, `attempt`) is the fence of every later write; `started_at` is the store's clock. `trace` is the
     span that stands for the execution; None for what was made before there were traces. `available_at` is since when
-    it could be claimed.
+    it could be claimed. `depth` counts the events in a row that led to it.
     """
 
     execution_id: UUID
@@ -51,6 +51,7 @@ class Attempt:
     origin: Origin | None = None
     created_at: datetime | None = None
     available_at: datetime | None = None
+    depth: int = 0
 
     @classmethod
     def of(cls, definition: JobDefinition, execution: Mapping[str, Any]) -> Attempt:
@@ -85,6 +86,7 @@ class Attempt:
             origin=Origin(execution["origin"]),
             created_at=execution["created_at"],
             available_at=execution["available_at"],
+            depth=execution.get("depth", 0),
         )
 
 

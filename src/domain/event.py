@@ -84,7 +84,7 @@ class NewEvent:
     origin: EventOrigin = EventOrigin.IN_PROCESS
 
 
-class HandlerMode(StrEnum):
+class EventHandlerMode(StrEnum):
     """Whether the call that triggers an event waits for what this handler makes of it."""
 
     ASYNC = "async"
@@ -200,7 +200,7 @@ class EventHandlerDefinition:
     name: str | None = None
     key: str | None = None
     filter: str | None = None
-    mode: HandlerMode = HandlerMode.ASYNC
+    mode: EventHandlerMode = EventHandlerMode.ASYNC
     priority: int = 50
     enabled: bool = True
     every_tenant: bool = False

@@ -11,7 +11,7 @@ from typing import Final
 from .bounds import faults_of_choice, faults_of_flag, faults_of_number, faults_of_text
 from .definition import INTEGER_BOUNDS, TEXT_BOUNDS
 from .errors import FieldError, InvalidEvent, InvalidEventHandler
-from .event import EventHandlerDefinition, EventOrigin, HandlerMode, NewEvent
+from .event import EventHandlerDefinition, EventHandlerMode, EventOrigin, NewEvent
 from .event_actions import faults_of_action, kept_action, templates_of
 from .flow import Batch, Debounce, FlowControl, Rate
 from .json import EVENT_LIMIT, Json, NotStorable, storable
@@ -56,7 +56,7 @@ def validate_handler(definition: EventHandlerDefinition) -> EventHandlerDefiniti
     errors = [*_faults_of_handler(definition), *faults_of_action(definition.action), *_faults_of_flow(definition)]
     if errors:
         raise InvalidEventHandler(errors)
-    return replace(definition, action=kept_action(definition.action), mode=HandlerMode(definition.mode))
+    return replace(definition, action=kept_action(definition.action), mode=EventHandlerMode(definition.mode))
 
 
 def validate_event(event: NewEvent) -> NewEvent:
@@ -92,7 +92,7 @@ def _faults_of_handler(definition: EventHandlerDefinition) -> Iterator[FieldErro
     for field, bounds in (("name", TEXT_BOUNDS["name"]), ("key", TEXT_BOUNDS["key"]), ("filter", _EXPRESSION_BOUNDS)):
         if (value := getattr(definition, field)) is not None:
             yield from faults_of_text(field, value, bounds)
-    yield from faults_of_choice("mode", definition.mode, HandlerMode)
+    yield from faults_of_choice("mode", definition.mode, EventHandlerMode)
     yield from faults_of_number("priority", definition.priority, INTEGER_BOUNDS["priority"])
     yield from faults_of_flag("enabled", definition.enabled)
     yield from faults_of_flag("every_tenant", definition.every_tenant)
@@ -112,7 +112,7 @@ def _faults_of_flow(definition: EventHandlerDefinition) -> Iterator[FieldError]:
     waiting = [name for name in _WAITING if getattr(flow, name) is not None]
     if len(waiting) > 1:
         yield FieldError("flow", f"takes only one of {', '.join(waiting)}")
-    if waiting and definition.mode == HandlerMode.SYNC:
+    if waiting and definition.mode == EventHandlerMode.SYNC:
         yield FieldError("mode", f"cannot be sync beside {waiting[0]}, because nobody waits that long")
 
 

@@ -34,10 +34,31 @@ def admit(
     """
     Decide about one event of a key at the store's now; `new_id` is for a gathering that begins with it.
 
-    What is dropped leaves the key as it was, so that it takes nothing from what comes after it.
+    What is dropped takes nothing from what comes after it. What is remembered never reaches further than the limits as
+    they are now could have it reach, so that neither a clock that was set back nor limits that were another keep events
+    away for long.
     """
+    state = _bounded(flow, state, now)
     after, verdict = _admit(flow, state, event_id, now=now, new_id=new_id)
     return (state if isinstance(verdict, Dropped) else after), verdict
+
+
+def _bounded(flow: FlowControl, state: FlowState, now: datetime) -> FlowState:
+    if flow.dedupe_seconds is not None:
+        latest = now + timedelta(seconds=flow.dedupe_seconds)
+        state = replace(state, seen_until=_at_most(state.seen_until, latest))
+    if flow.rate_limit is not None:
+        latest = now + _window(flow.rate_limit)
+        state = replace(state, rate_limit_at=_at_most(state.rate_limit_at, latest))
+    if flow.throttle is not None:
+        # Nearer than this it may be the end of a queue that waits.
+        latest = now + THROTTLE_LIMIT + _window(flow.throttle)
+        state = replace(state, throttle_at=_at_most(state.throttle_at, latest))
+    return state
+
+
+def _at_most(instant: datetime | None, latest: datetime) -> datetime | None:
+    return None if instant is None else min(instant, latest)
 
 
 def _admit(
@@ -63,10 +84,20 @@ def _admit(
 
 def _arrive(rate: Rate, expected: datetime | None, now: datetime) -> tuple[timedelta, datetime]:
     """Say how long an arrival must wait to conform, and when the next is expected if it does (GCRA)."""
-    # Rounded up to the step of every clock here, so that a rate is never exceeded.
-    interval = -(-timedelta(seconds=rate.seconds) // rate.limit)
+    interval = _interval(rate)
     arrival = max(expected or now, now)
     return max(arrival - now - interval * (rate.limit - 1), timedelta()), arrival + interval
+
+
+def _interval(rate: Rate) -> timedelta:
+    """Give the time from one arrival to the next at this rate."""
+    # Rounded up to the step of every clock here, so that a rate is never exceeded.
+    return -(-timedelta(seconds=rate.seconds) // rate.limit)
+
+
+def _window(rate: Rate) -> timedelta:
+    """Give how far ahead of now the next arrival is expected after one that had not to wait, at most."""
+    return _interval(rate) * rate.limit
 
 
 def _throttled(
@@ -89,7 +120,7 @@ def _open(state: FlowState, now: datetime) -> Gathering | None:
 def _debounced(
     debounce: Debounce, state: FlowState, event_id: UUID, *, now: datetime, new_id: UUID
 ) -> tuple[FlowState, Verdict]:
-    known = _open(state, now)
+    known = _debounced_before(debounce, _open(state, now))
     first_at = known.first_at if known else now
     due_at = now + timedelta(seconds=debounce.seconds)
     if debounce.max_seconds is not None:
@@ -104,13 +135,27 @@ def _debounced(
     return replace(state, gathering=gathering), gathering
 
 
+def _debounced_before(debounce: Debounce, known: Gathering | None) -> Gathering | None:
+    """
+    Give what the newest event takes the place of.
+
+    Not what a batch gathered before the limits were another: of that every event is to be acted upon. One event that no
+    other took the place of tells by its time whether it waits for this debounce.
+    """
+    if known is None or len(known.event_ids) > 1:
+        return None
+    is_of_this = known.due_at - known.first_at == timedelta(seconds=debounce.seconds)
+    return known if known.superseded or is_of_this else None
+
+
 def _batched(
     batch: Batch, state: FlowState, event_id: UUID, *, now: datetime, new_id: UUID
 ) -> tuple[FlowState, Verdict]:
-    known = _open(state, now) or Gathering(
-        id=new_id, event_ids=(), first_at=now, due_at=now + timedelta(seconds=batch.seconds)
-    )
-    gathering = replace(known, event_ids=(*known.event_ids, event_id))
+    latest = now + timedelta(seconds=batch.seconds)
+    known = _open(state, now)
+    if known is None or known.superseded:
+        known = Gathering(id=new_id, event_ids=(), first_at=now, due_at=latest)
+    gathering = replace(known, event_ids=(*known.event_ids, event_id), due_at=min(known.due_at, latest))
     if len(gathering.event_ids) < batch.size:
         return replace(state, gathering=gathering), gathering
     # It is full: due at once, and the next event of this key begins another.

@@ -86,7 +86,7 @@ class Resolved:
     One event with what it would do, handlers in the order in which they act.
 
     `left_out` are handlers whose name matched and that do nothing; `others` counts those whose name did not match.
-    An event that has an impact already is shown to more handlers, or to handlers that held it.
+    An event that has an impact already is shown to more handlers, or to the handler that held it in `gathering`.
     """
 
     event: Event
@@ -94,6 +94,7 @@ class Resolved:
     left_out: tuple[HandlerImpact, ...] = ()
     others: int = 0
     replayed: bool = False
+    gathering: Gathering | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

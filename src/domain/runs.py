@@ -60,6 +60,7 @@ def trigger(job: ScheduledJob, moment: Moment, request: ManualRun) -> Plan:
         scheduled_at=moment.now,
         payload=payload,
         idempotency_key=request.idempotency_key,
+        depth=max(job.depth, moment.depth),
         **traced(moment.trace),
     )
     return changed(job, plan, moment, "triggered")
@@ -91,7 +92,7 @@ def retry(job: ScheduledJob, failed: JobExecution, moment: Moment) -> Plan:
         correlation_id=failed.correlation_id,
         event_id=failed.event_id,
         event_handler_id=failed.event_handler_id,
-        depth=failed.depth,
+        depth=max(failed.depth, moment.depth),
         **traced(failed.trace or moment.trace),
     )
     return changed(job, plan, moment, "retried")

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from .json import Json, encoded
+from .json import Json, NotStorable, encoded
 
 PLACEHOLDERS_LIMIT: Final = 100
 """Placeholders of one template."""
@@ -63,23 +63,57 @@ def is_template(text: str) -> bool:
     return _OPEN in text
 
 
-def rendered(template: Json, results: Mapping[str, Json]) -> Json:
+def rendered(template: Json, results: Mapping[str, Json], *, limit: int) -> Json:
     """
-    Put the result of each expression in its place; the outcome may be larger than what can be kept.
+    Put the result of each expression in its place, as far as that takes no more than `limit` bytes of JSON.
+
+    What has no more characters than that may take more bytes still.
 
     Raises:
         MalformedTemplate: as for `placeholders`.
+        NotStorable: the outcome would be larger; no more of it was made.
         KeyError: there is no result for one of them.
     """
-    match template:
-        case str():
-            return _filled(list(_parts(template)), results)
-        case Mapping():
-            return {key: rendered(value, results) for key, value in template.items()}
-        case list() | tuple():
-            return [rendered(value, results) for value in template]
-        case _:
-            return template
+    return _Rendering(results, limit).filled(template)
+
+
+@dataclass(slots=True)
+class _Rendering:
+    """One walk through a template, which gives up once it has come to more characters than the limit has bytes."""
+
+    results: Mapping[str, Json]
+    limit: int
+    _spent: int = 0
+    _texts: dict[str, str] = field(default_factory=dict)
+
+    def filled(self, template: Json) -> Json:
+        match template:
+            case str():
+                return self._put(list(_parts(template)))
+            case Mapping():
+                return {key: self.filled(value) for key, value in template.items()}
+            case list() | tuple():
+                return [self.filled(value) for value in template]
+            case _:
+                return template
+
+    def _put(self, parts: list[str | _Placeholder]) -> Json:
+        match parts:
+            case [_Placeholder(expression)]:
+                self._text(expression)
+                return self.results[expression]
+            case _:
+                return "".join(part if isinstance(part, str) else self._text(part.expression) for part in parts)
+
+    def _text(self, expression: str) -> str:
+        text = self._texts.get(expression)
+        if text is None:
+            result = self.results[expression]
+            text = self._texts[expression] = result if isinstance(result, str) else encoded(result)
+        self._spent += len(text)
+        if self._spent > self.limit:
+            raise NotStorable(f"comes to more than {self.limit} bytes as JSON")
+        return text
 
 
 def _texts(template: Json) -> Iterator[str]:
@@ -92,18 +126,6 @@ def _texts(template: Json) -> Iterator[str]:
         case list() | tuple():
             for value in template:
                 yield from _texts(value)
-
-
-def _filled(parts: list[str | _Placeholder], results: Mapping[str, Json]) -> Json:
-    match parts:
-        case [_Placeholder(expression)]:
-            return results[expression]
-        case _:
-            return "".join(part if isinstance(part, str) else _text(results[part.expression]) for part in parts)
-
-
-def _text(result: Json) -> str:
-    return result if isinstance(result, str) else encoded(result)
 
 
 def _parts(text: str) -> Iterator[str | _Placeholder]:

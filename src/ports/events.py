@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol, TypeAlias
@@ -96,13 +96,18 @@ class EventStore(Protocol):
 
         The events are locked, and given to `decide` as they are stored now with the matches of the batch; matches of
         a replayed event whose handler acted upon it, or holds it, already are left out first. A gathering in `closes`
-        that has changed meanwhile or is gone, and the entries of the batch whose match closes it, are left out too;
+        that has changed meanwhile or is gone, and the entries of the batch that close it, are left out too;
         what is closed is removed, and from the key whose open one it is. Otherwise as `trigger`; `Fanned.events` has
         what was shown, in order.
         """
 
     async def due_gatherings(self, *, limit: int) -> DueGatherings:
-        """List gatherings with `due_at <= now`; one whose handler is removed or disabled is dropped from the store."""
+        """
+        List gatherings with `due_at <= now`, with events of `GATHERED_BYTES` in all, or one gathering if it has more.
+
+        One whose handler is disabled, or whose events are all gone, is dropped from the store. What cannot be read, be
+        it a handler or an event, is passed over and left where it is: another version may read it.
+        """
 
     async def get(self, tenant_id: str, event_id: UUID) -> Event:
         """
@@ -125,7 +130,15 @@ class EventStore(Protocol):
         """
 
     async def purge(self, *, keep: timedelta, limit: int) -> int:
-        """Remove up to `limit` events received longer ago, and keys of flow control that say nothing any more."""
+        """
+        Remove up to `limit` events received longer ago, and keys of flow control that say nothing any more.
+
+        Events that a gathering holds stay. Answers how many events went.
+        """
+
+
+GATHERED_BYTES = 16 * 1024 * 1024
+"""How much data of events one look at due gatherings reads, in bytes of JSON."""
 
 
 class HandlersChanged(Exception):
@@ -218,6 +231,8 @@ class Outbox(Protocol):
     The stores append in the transactions that make a fact, and only what somebody listens to: an event handler whose
     pattern could match, or a listener.
 
+    A row that cannot be read is passed over, so that it holds up nothing behind it.
+
     Raises (every method):
         StoreUnavailable: no answer within the store's deadline; nothing was changed.
     """
@@ -233,18 +248,29 @@ class Outbox(Protocol):
             InvalidEvent: on field `position`, if no store wrote it, or what stood there is gone already.
         """
 
-    async def listen(self, name: str, *, tenant_id: str | None, pattern: str, lease: timedelta) -> str:
+    async def listen(
+        self, name: str, *, tenant_id: str | None, pattern: str, lease: timedelta, after: str | None = None
+    ) -> str:
         """
         Register a listener, or keep one, for a pattern of facts of one tenant or of all; answer the position now.
 
         Without renewal it lapses after `lease`. Every fact committed after this call, and before the lapse, is kept.
+        A listener that is kept before it lapsed goes on listening since it began; any number of callers may share one.
+
+        Raises:
+            InvalidEvent: on field `position`, if nobody listened under this name at `after`, or has since without a
+                gap, or no store wrote it. The listener is registered, or kept, all the same.
         """
 
     async def progress(self, consumer: str) -> str | None:
         """Tell up to which position a named consumer has come; None if it never said."""
 
     async def advance(self, consumer: str, position: str) -> None:
-        """Note up to which position a named consumer has come."""
+        """Note up to which position a named consumer has come; one that has come further stays there."""
 
-    async def trim(self, *, keep: timedelta, limit: int) -> int:
-        """Remove up to `limit` that are older and that every named consumer has passed."""
+    async def trim(self, *, keep: timedelta, limit: int, consumers: Collection[str]) -> int:
+        """
+        Remove up to `limit` that are older and that each of these consumers has passed.
+
+        One that never said how far it has come has passed nothing; consumers of other names do not count.
+        """

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from .telemetry import Metric
+from ..domain.execution import SkipReason
+from ..domain.ledger import FindingKind
+from .telemetry import Attribute, Metric
 
 
 class MetricKind(StrEnum):
@@ -78,6 +80,14 @@ METRICS: Final[Mapping[Metric, Meaning]] = MappingProxyType(
         Metric.POOL_SIZE: Meaning(_GAUGE, "{connection}", "Connections to the database that are open."),
     },
 )
+
+BEGUN: Final[Sequence[tuple[Metric, Mapping[str, Attribute]]]] = (
+    *((Metric.SKIPS, {"reason": reason.value}) for reason in SkipReason),
+    *((Metric.LEASE_LOSSES, {"seen": seen}) for seen in ("expired", "fenced", "at_end")),
+    *((Metric.EVENTS, {"outcome": outcome}) for outcome in ("matched", "unmatched", "stopped", "duplicate")),
+    *((Metric.LEDGER_ANOMALIES, {"kind": kind.value}) for kind in FindingKind),
+)
+"""Counters that stand at 0 from the start: a rise from nothing at all would be seen by nobody (Prometheus, rate)."""
 
 BUCKETS: Final = (
     *(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5),

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from ..domain.errors import FieldError, InvalidJob
+from ..domain.errors import FieldError, InvalidEvent, InvalidEventHandler, InvalidInput, InvalidJob
 from ..domain.execution import ExecutionStatus, Origin
 from ..domain.job import JobStatus, JobType
 
@@ -119,9 +119,9 @@ class EventFilter:
         Refuse paging out of bounds and instants without an offset.
 
         Raises:
-            InvalidJob: names the field.
+            InvalidEvent: names the field.
         """
-        _check(_errors(self))
+        _check(_errors(self), InvalidEvent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,9 +139,9 @@ class EventHandlerFilter:
         Refuse paging out of bounds.
 
         Raises:
-            InvalidJob: names the field.
+            InvalidEventHandler: names the field.
         """
-        _check(_errors(self))
+        _check(_errors(self), InvalidEventHandler)
 
 
 AnyFilter: TypeAlias = JobFilter | ExecutionFilter | EventFilter | EventHandlerFilter
@@ -163,7 +163,7 @@ def _errors(query: AnyFilter) -> Iterator[FieldError]:
         yield FieldError("cursor", "cannot go with offset; name one of the two")
 
 
-def _check(errors: Iterator[FieldError]) -> None:
+def _check(errors: Iterator[FieldError], refusal: type[InvalidInput] = InvalidJob) -> None:
     found = tuple(errors)
     if found:
-        raise InvalidJob(found)
+        raise refusal(found)

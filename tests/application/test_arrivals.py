@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pytest
 
@@ -8,8 +9,9 @@ from tests.application.rig import Rig
 from tests.application.streams import MemoryStream
 from tests.makers import a_handler
 from tocsin.application.arrivals import BATCH, MOST_DELIVERIES, Arrivals
+from tocsin.application.turns import MOST_MISSES
 from tocsin.domain.errors import DispatcherUnavailable, StoreUnavailable
-from tocsin.domain.event import Call, Event, EventOrigin, HandlerMode
+from tocsin.domain.event import Call, Event, EventHandlerMode, EventOrigin
 from tocsin.domain.fan_out import Decide
 from tocsin.domain.job import DEFAULT_TENANT
 from tocsin.domain.resolution import Resolved
@@ -18,10 +20,11 @@ from tocsin.ports.queries import EventFilter
 from tocsin.ports.telemetry import Metric
 
 POISON = "poison"
+ENDLESS = "endless"
 
 
 class FaultyEvents:
-    """A store of events over another one, which may be `down`, and on which one kind of event always fails."""
+    """A store of events over another one, which may be down; one kind of event always fails, one is never answered."""
 
     def __init__(self, inner: EventStore) -> None:
         self._inner = inner
@@ -34,6 +37,8 @@ class FaultyEvents:
         self.batches.append(len(batch))
         if any(each.event.name == POISON for each in batch):
             raise ZeroDivisionError("s3cr3t")
+        if any(each.event.name.startswith(ENDLESS) for each in batch):
+            raise StoreUnavailable("the deadline is over")
         return await self._inner.trigger(batch, decide, revision=revision)
 
 
@@ -232,7 +237,7 @@ async def test_what_cannot_be_set_aside_now_holds_up_none_and_comes_again(desk: 
 async def test_a_handler_whose_caller_would_wait_does_not_hold_up_the_stream(desk: Desk) -> None:
     rig = desk.rig
     job = await rig.a_job(lambda _: None)
-    handler = a_handler(event="order.*", mode=HandlerMode.SYNC, action=Call(handler_name="work-0", job_id=job.id))
+    handler = a_handler(event="order.*", mode=EventHandlerMode.SYNC, action=Call(handler_name="work-0", job_id=job.id))
     await rig.storage.event_handlers.add(handler, job)
     desk.stream.add()
 
@@ -241,3 +246,58 @@ async def test_a_handler_whose_caller_would_wait_does_not_hold_up_the_stream(des
     [execution] = await rig.history(job)
     assert not execution.status.terminal
     assert desk.stream.entries == {}
+
+
+async def rounds(arrivals: Arrivals, count: int) -> None:
+    """Let some rounds pass, whatever they come to."""
+    for _ in range(count):
+        with suppress(StoreUnavailable):
+            await arrivals.run_once()
+
+
+async def test_an_event_that_the_store_never_answers_to_holds_up_none_and_is_set_aside_at_last(desk: Desk) -> None:
+    endless = desk.stream.add(ENDLESS)
+    for delivery in range(1, MOST_DELIVERIES + 1):
+        desk.stream.add(f"order.n{delivery}", key=f"order-{delivery}")
+        await rounds(desk.arrivals, 2)
+        assert await desk.names() == [f"order.n{number}" for number in range(1, delivery + 1)]
+        assert desk.stream.entries.keys() == ({endless} if delivery < MOST_DELIVERIES else set())
+        desk.stream.lapse()
+
+    assert desk.reasons == ["failed 5 times: the store takes other events, and too long for this one"]
+    assert [note["deliveries"] for note in desk.rig.notes.of("event.failed")] == [1, 2, 3, 4, 5]
+
+
+async def test_an_event_that_is_alone_in_not_being_answered_waits_until_another_comes(desk: Desk) -> None:
+    endless = desk.stream.add(ENDLESS)
+    await rounds(desk.arrivals, 3 * MOST_DELIVERIES)
+    assert desk.stream.entries[endless].deliveries == 1
+    assert not desk.rig.notes.of("event.failed")
+
+    desk.stream.add("order.good")
+    await rounds(desk.arrivals, 2)
+
+    assert await desk.names() == ["order.good"]
+    assert len(desk.rig.notes.of("event.failed")) == 1
+
+
+async def test_more_events_that_are_never_answered_than_one_round_has_time_for_hold_up_none(desk: Desk) -> None:
+    for number in range(3 * MOST_MISSES):
+        desk.stream.add(f"{ENDLESS}.n{number}")
+    desk.stream.add("order.good")
+
+    await rounds(desk.arrivals, 5)
+
+    assert await desk.names() == ["order.good"]
+
+
+async def test_an_outage_after_an_event_was_not_answered_counts_as_no_failure(desk: Desk) -> None:
+    desk.stream.add(ENDLESS)
+    desk.stream.add("order.good")
+    await rounds(desk.arrivals, 1)
+
+    desk.store.is_down = True
+    await rounds(desk.arrivals, 3 * MOST_DELIVERIES)
+
+    assert not desk.rig.notes.of("event.failed")
+    assert {entry.deliveries for entry in desk.stream.entries.values()} == {1}

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import re
+import tracemalloc
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 import pytest
 
 from tests.application.rig import Rig
+from tocsin.application.events import SYNC_SECONDS
 from tocsin.domain.errors import (
     Conflict,
     EventHandlerNotFound,
@@ -28,7 +31,7 @@ from tocsin.domain.event import (
     CreateJob,
     EventHandler,
     EventHandlerDefinition,
-    HandlerMode,
+    EventHandlerMode,
     NewEvent,
     Publish,
     RunJob,
@@ -37,10 +40,12 @@ from tocsin.domain.execution import ExecutionStatus, JobExecution, Origin
 from tocsin.domain.flow import Batch, Debounce, FlowControl, Rate
 from tocsin.domain.impact import Touch
 from tocsin.domain.job import JobStatus
+from tocsin.domain.json import Json
+from tocsin.ports.expressions import Expressions, Failed, Variables
 from tocsin.ports.handlers import HandlerContext
 from tocsin.ports.queries import EventFilter, ExecutionFilter, JobFilter
 from tocsin.ports.scheduler import OnConflict
-from tocsin.ports.stores import Worker
+from tocsin.ports.stores import ExecutionStore, Worker
 
 
 class Desk:
@@ -363,7 +368,7 @@ async def test_a_repetition_within_the_dedupe_window_is_left_out(desk: Desk) -> 
 
 
 async def test_a_sync_handler_is_waited_for_and_its_outcome_answered(desk: Desk) -> None:
-    await desk.on("price.asked", mode=HandlerMode.SYNC)
+    await desk.on("price.asked", mode=EventHandlerMode.SYNC)
     await desk.on("price.*")
 
     asked = asyncio.ensure_future(desk.scheduler.trigger_event("price.asked", 1))
@@ -532,3 +537,257 @@ async def test_an_event_of_nearly_a_mebibyte_reaches_its_handler(desk: Desk) -> 
     with pytest.raises(InvalidEvent) as caught:
         await desk.scheduler.trigger_event("blob.stored", "x" * 1024 * 1024)
     assert [error.field for error in caught.value.errors] == ["data"]
+
+
+async def test_flow_control_of_a_handler_of_every_tenant_is_each_tenants_own(desk: Desk) -> None:
+    acme = desk.rig.scheduler.for_tenant("acme")
+    gathers = FlowControl(batch=Batch(size=2, seconds=9))
+    await desk.on("row.*", Publish(name="rows", data="{{ events }}"), flow=gathers, every_tenant=True)
+    await desk.on("seen.*", flow=FlowControl(key="event.data", dedupe_seconds=60), every_tenant=True)
+    await desk.on("few.*", flow=FlowControl(rate_limit=Rate(limit=1, seconds=60)), every_tenant=True)
+
+    for name in ("row.added", "seen.x", "few.x"):
+        await acme.trigger_event(name, "of acme" * 30)
+        outcome = await desk.scheduler.trigger_event(name, "of acme" * 30)
+        assert outcome.matched == 1
+    desk.rig.clock.advance(9)
+    await desk.rig.events.gatherer.run_once()
+    await desk.relay()
+
+    for scheduler, tenant_id in ((acme, "acme"), (desk.scheduler, "default")):
+        [published] = (await scheduler.list_events(EventFilter(name=("rows",)))).items
+        assert isinstance(published.data, list)
+        assert [row["tenant_id"] for row in published.data] == [tenant_id]
+    again = await acme.trigger_event("few.x")
+    assert again.matched == 0
+
+
+async def test_a_caller_does_not_wait_for_sync_handlers_of_another_tenant(desk: Desk) -> None:
+    acme = desk.rig.scheduler.for_tenant("acme")
+    await desk.on("price.*", mode=EventHandlerMode.SYNC, every_tenant=True)
+
+    outcome = await acme.trigger_event("price.asked")
+
+    assert (outcome.matched, outcome.outcomes) == (1, None)
+
+
+class Looks:
+    """Executions, and whether anybody has looked for one."""
+
+    def __init__(self, executions: ExecutionStore) -> None:
+        self._executions = executions
+        self.began = asyncio.Event()
+
+    async def get(self, tenant_id: str, execution_id: UUID) -> JobExecution:
+        self.began.set()
+        return await self._executions.get(tenant_id, execution_id)
+
+
+async def test_one_deadline_holds_for_all_events_of_a_call(desk: Desk) -> None:
+    await desk.on("price.*", mode=EventHandlerMode.SYNC)
+    looks = desk.rig.events.events.executions = Looks(desk.rig.storage.executions)  # type: ignore[assignment] # all of it that is asked
+
+    asked = asyncio.ensure_future(desk.scheduler.trigger_events([NewEvent(name="price.asked")] * 3))
+    async with asyncio.timeout(10):
+        await looks.began.wait()
+        desk.rig.clock.advance(SYNC_SECONDS)
+        outcomes = await asked
+
+    assert [[each.status for each in outcome.outcomes or ()] for outcome in outcomes] == [[ExecutionStatus.PENDING]] * 3
+
+
+async def test_an_event_whose_awaited_executions_are_gone_is_answered_without_them(desk: Desk) -> None:
+    job = await desk.rig.a_job(lambda: None)
+    await desk.on("price.*", RunJob(job_id=job.id), mode=EventHandlerMode.SYNC)
+    asked = asyncio.ensure_future(desk.scheduler.trigger_event("price.asked", idempotency_key="k"))
+    while not asked.done():
+        await desk.rig.work()
+        await asyncio.sleep(0.005)
+    await desk.scheduler.unschedule(job.id)
+    desk.rig.clock.advance(400 * 86400)
+    await desk.rig.retention.run()
+
+    again = await desk.scheduler.trigger_event("price.asked", idempotency_key="k")
+
+    assert (again.is_duplicate, again.outcomes) == (True, [])
+
+
+class SlowExpressions:
+    """Expressions that wait, those of one tenant's events, until they are let go."""
+
+    def __init__(self, expressions: Expressions, tenant_id: str) -> None:
+        self._expressions = expressions
+        self._tenant_id = tenant_id
+        self.began = asyncio.Event()
+        self.go_on = asyncio.Event()
+
+    def check(self, field: str, expression: str) -> None:
+        self._expressions.check(field, expression)
+
+    async def evaluate(self, expressions: Sequence[str], variables: Variables) -> Sequence[Json | Failed]:
+        event = variables["event"]
+        assert isinstance(event, Mapping)
+        if event["tenant_id"] == self._tenant_id:
+            self.began.set()
+            await self.go_on.wait()
+        return await self._expressions.evaluate(expressions, variables)
+
+
+async def test_a_tenants_slow_filters_stop_nobody_else_even_while_handlers_change(rig: Rig) -> None:
+    slow = rig.events.events.resolver.expressions = SlowExpressions(rig.expressions, "acme")
+    desk, acme = Desk(rig), rig.scheduler.for_tenant("acme")
+    rule = EventHandlerDefinition(event="order.*", action=Call(handler_name="note"), filter="event.data > 1")
+    handler = await acme.on_event(rule)
+    await desk.on("order.*", filter="event.data > 1")
+
+    waiting = [asyncio.create_task(acme.trigger_event("order.created", n)) for n in range(3)]
+    await slow.began.wait()
+    async with asyncio.timeout(10):
+        assert (await desk.scheduler.trigger_event("order.created", 2)).matched == 1
+    await acme.update_event_handler(handler.id, filter="event.data < 1")
+    slow.began.clear()
+    slow.go_on.set()
+    outcomes = await asyncio.gather(*waiting)
+
+    assert [outcome.matched for outcome in outcomes] == [1, 0, 0]
+    impacts = [(await acme.get_event(outcome.event_id)).event.impact for outcome in outcomes]
+    assert [impact.handlers[0].handler_version for impact in impacts if impact] == [2, 2, 2]
+
+
+async def test_a_change_of_handlers_that_an_event_does_not_concern_has_nothing_evaluated_again(rig: Rig) -> None:
+    slow = rig.events.events.resolver.expressions = SlowExpressions(rig.expressions, "acme")
+    desk, acme = Desk(rig), rig.scheduler.for_tenant("acme")
+    await acme.on_event(EventHandlerDefinition(event="order.*", action=Call(handler_name="note"), filter="true"))
+
+    waiting = asyncio.create_task(acme.trigger_event("order.created"))
+    await slow.began.wait()
+    slow.began.clear()
+    slow.go_on.set()
+    await acme.on_event(EventHandlerDefinition(event="invoice.*", action=Call(handler_name="note")))
+    outcome = await waiting
+
+    assert not slow.began.is_set()
+    impact = (await acme.get_event(outcome.event_id)).event.impact
+    assert impact is not None
+    assert (outcome.matched, impact.others) == (1, 1)
+    assert desk.payloads == []
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        Publish(name="out", data={"all": "{{ event.data }}" * 100}),
+        Publish(name="out", data=["{{ event.data }}"] * 100),
+        Call(handler_name="note", payload={"all": "{{ event.data }}" * 100}),
+        CreateJob(job={"name": "j", "handler_name": "note", "payload": ["{{ event.data }}"] * 100}),
+        CancelJobs(key="{{ event.data }}" * 100),
+    ],
+)
+async def test_what_a_template_comes_to_is_made_no_larger_than_it_may_be(desk: Desk, action: Action) -> None:
+    for _ in range(20):
+        await desk.on("big.*", action)
+    tracemalloc.start()
+
+    outcome = await desk.scheduler.trigger_event("big.x", "x" * 250_000)
+
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    [told] = set(await desk.touches(outcome.event_id))
+    assert told[0] is Touch.REFUSED
+    assert re.fullmatch(r"action: comes to more than \d+ bytes as JSON", told[1] or "")
+    assert peak < 50 * 1024 * 1024
+
+
+async def test_what_a_handlers_own_code_publishes_follows_from_its_execution_and_a_circle_stops(desk: Desk) -> None:
+    async def again(context: HandlerContext) -> None:
+        count = cast("Any", context.payload)["event"]["data"]
+        assert count <= DEPTH_LIMIT
+        await desk.scheduler.trigger_event("ping", count + 1)
+
+    desk.rig.handle("again", again)
+    await desk.on("ping", Call(handler_name="again"))
+
+    await desk.scheduler.trigger_event("ping", 0, correlation_id="c")
+    await desk.rig.work()
+
+    events = sorted((await desk.scheduler.list_events(EventFilter(limit=250))).items, key=lambda event: event.depth)
+    executions = {each.event_id: each for each in await desk.executions()}
+    assert [event.depth for event in events] == list(range(DEPTH_LIMIT + 2))
+    assert events[-1].impact is not None
+    assert events[-1].impact.stopped is not None
+    assert [event.cause for event in events] == [None, *(executions[event.id].id for event in events[:-1])]
+    assert {event.correlation_id for event in events} == {"c"}
+
+
+async def test_a_circle_through_jobs_that_a_handlers_own_code_runs_or_makes_stops_as_well(desk: Desk) -> None:
+    ran: list[int] = []
+
+    async def react(_: HandlerContext) -> None:
+        ran.append(1)
+        assert len(ran) <= DEPTH_LIMIT
+        await desk.scheduler.trigger_job(job.id)
+
+    desk.rig.handle("react", react)
+    job = await desk.rig.scheduler.schedule_recurring("a", schedule="0 2 * * *", handler_name="note")
+    await desk.on("tocsin.execution.succeeded", Call(handler_name="react"), filter=f'event.data.job_id == "{job.id}"')
+
+    await desk.scheduler.trigger_job(job.id)
+    await desk.rig.work()
+    await desk.relay()
+
+    assert len(ran) == DEPTH_LIMIT
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        EventHandlerDefinition(event="x", action=Call(handler_name="note"), filter='event.data.secret == "a"'),
+        EventHandlerDefinition(event="x", action=Call(handler_name="note"), filter="event.name"),
+        EventHandlerDefinition(event="x", action=Publish(name="out", data="{{ event.data.secret }}")),
+        EventHandlerDefinition(event="x", action=Publish(name="{{ event.data }}")),
+        EventHandlerDefinition(
+            event="x", action=Publish(name="out"), flow=FlowControl(key="event.data.secret", dedupe_seconds=9)
+        ),
+    ],
+)
+async def test_why_a_handler_fails_is_told_to_its_own_tenant_only(
+    desk: Desk, definition: EventHandlerDefinition
+) -> None:
+    acme = desk.rig.scheduler.for_tenant("acme")
+    await desk.scheduler.on_event(replace(definition, every_tenant=True))
+
+    foreign = (await acme.get_event((await acme.trigger_event("x", {})).event_id)).event.impact
+    own = await desk.touches((await desk.scheduler.trigger_event("x", {})).event_id)
+
+    assert foreign is not None
+    assert [(each.touch, each.reason) for each in foreign.handlers] == [
+        (Touch.REFUSED, "the handler's expression failed")
+    ]
+    assert own[0][0] is Touch.REFUSED
+    assert own[0][1] != "the handler's expression failed"
+
+
+@pytest.mark.parametrize(
+    ("data", "told", "subjects"),
+    [
+        ("s" * 2048, (Touch.ACTED, None), ["s" * 2048]),
+        ("", (Touch.ACTED, None), [None]),
+        (None, (Touch.ACTED, None), [None]),
+        (
+            "s" * 2049,
+            (Touch.REFUSED, "action.subject: comes to 2049 characters; must have 1 to 2048"),
+            [],
+        ),
+    ],
+)
+async def test_a_published_subject_keeps_to_the_bounds_of_subjects(
+    desk: Desk, data: Json, told: tuple[Touch, str | None], subjects: list[str | None]
+) -> None:
+    await desk.on("x", Publish(name="out", subject="{{ event.data }}"))
+
+    outcome = await desk.scheduler.trigger_event("x", data)
+    await desk.relay()
+
+    assert await desk.touches(outcome.event_id) == [told]
+    published = (await desk.scheduler.list_events(EventFilter(name=("out",)))).items
+    assert [event.subject for event in published] == subjects

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from tocsin.domain.execution import ExecutionStatus
-from tocsin.ports.scheduler import FeedItem
+from tocsin.ports.event_requests import FeedItem
 
 from .conftest import SERVER, CommandLine
 

@@ -16,7 +16,8 @@ from tocsin.adapters.cli.event_lines import LONGEST, EventLine, read_events
 from tocsin.adapters.cli.event_sending import BATCH
 from tocsin.domain.errors import FieldError, InvalidEvent, ServerUnreachable
 from tocsin.domain.event import NewEvent
-from tocsin.ports.scheduler import EventOutcome, IScheduler
+from tocsin.ports.event_requests import EventOutcome
+from tocsin.ports.scheduler import IScheduler
 
 from .conftest import SERVER, CommandLine
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from uuid import UUID
+
+import pytest
 
 from tests.contracts.event_steps import (
     Deciding,
@@ -21,13 +24,14 @@ from tests.contracts.event_steps import (
 from tests.contracts.steps import TENANT, an_idle_job, counters, executions_of, recount
 from tests.makers import START, a_handler, an_event, decided, fanned_out, new_id
 from tocsin.adapters.system import ManualClock
+from tocsin.domain.errors import EventNotFound
 from tocsin.domain.event import Event, EventHandler, RunJob
 from tocsin.domain.flow import Batch, Debounce, FlowControl, FlowState, Gathering, Rate
 from tocsin.domain.impact import HandlerImpact, Touch
 from tocsin.domain.job import ScheduledJob
 from tocsin.domain.lifecycle import delete
 from tocsin.domain.resolution import Resolved
-from tocsin.ports.events import DueGathering, Fanned
+from tocsin.ports.events import GATHERED_BYTES, DueGathering, Fanned
 from tocsin.ports.storage import Storage
 
 SECOND = timedelta(seconds=1)
@@ -46,7 +50,8 @@ async def touch(storage: Storage, handler: EventHandler, job: ScheduledJob, key:
 
 def again(item: DueGathering, job: ScheduledJob) -> Resolved:
     """What is shown of a gathering that is due: its newest event."""
-    return heard(item.events[-1], running(item.handler, job, gathering=item.gathering))
+    match = running(item.handler, job, gathering=item.gathering)
+    return Resolved(event=item.events[-1], matches=(match,), gathering=item.gathering)
 
 
 async def act_upon_due(storage: Storage, job: ScheduledJob) -> Fanned:
@@ -352,15 +357,77 @@ async def test_a_handler_that_is_removed_takes_along_what_it_held(storage: Stora
     assert not await executions_of(storage, job)
 
 
-async def test_a_gathering_whose_events_are_gone_is_dropped(storage: Storage, clock: ManualClock) -> None:
-    handler, job = await a_limited_runner(storage, debounce=Debounce(seconds=60))
-    await touch(storage, handler, job)
+async def test_what_a_gathering_holds_outlasts_its_time(storage: Storage, clock: ManualClock) -> None:
+    handler, job = await a_limited_runner(storage, batch=Batch(size=9, seconds=60))
+    held = [await trigger_one(storage, running(handler, job, flow_key="")) for _ in range(2)]
+    other = await trigger_one(storage)
     clock.advance(60)
-    await storage.events.purge(keep=timedelta(seconds=1), limit=10)
 
-    due = await storage.events.due_gatherings(limit=10)
+    removed = await storage.events.purge(keep=SECOND, limit=1)
+    [item] = (await storage.events.due_gatherings(limit=10)).items
+    await act_upon_due(storage, job)
+    later = [await storage.events.purge(keep=SECOND, limit=10) for _ in range(2)]
 
-    assert (list(due.items), due.next_due) == ([], None)
+    assert (removed, later) == (1, [2, 0])
+    assert list(item.events) == held
+    with pytest.raises(EventNotFound):
+        await storage.events.get(TENANT, other.id)
+
+
+async def test_what_is_due_is_read_a_bounded_stretch_at_a_time(storage: Storage, clock: ManualClock) -> None:
+    handler, job = await a_limited_runner(storage, batch=Batch(size=3, seconds=10))
+    too_much = "x" * (GATHERED_BYTES // 2)
+
+    async def gathered(key: str, *data: str) -> list[UUID]:
+        clock.advance(1)
+        return [(await trigger_one(storage, running(handler, job, flow_key=key), data=each)).id for each in data]
+
+    small = [await gathered(f"{number}", "little") for number in range(2)]
+    large = [await gathered("large", *[too_much] * 3), await gathered("also large", too_much, too_much)]
+    last = await gathered("last", "little")
+    clock.advance(60)
+
+    looks = []
+    while (due := await storage.events.due_gatherings(limit=10)).items:
+        looks.append([[event.id for event in item.events] for item in due.items])
+        assert (due.next_due is None) is (len(looks) == 4)
+        assert due.next_due is None or due.next_due <= due.now
+        await storage.events.revisit([], fanned_out, closes=[item.gathering for item in due.items])
+
+    assert looks == [[large[0]], small, [large[1]], [last]]
+
+
+async def test_a_handler_that_has_nothing_to_say_of_what_was_closed_elsewhere_is_not_heard(
+    storage: Storage, clock: ManualClock
+) -> None:
+    handler, job = await a_limited_runner(storage, debounce=Debounce(seconds=10))
+    event = await trigger_one(storage, running(handler, job, flow_key=""))
+    clock.advance(10)
+    [item] = (await storage.events.due_gatherings(limit=10)).items
+    await act_upon_due(storage, job)
+    refusal = HandlerImpact(handler_id=handler.id, handler_version=1, touch=Touch.REFUSED, action="run_job")
+
+    late = Resolved(event=event, left_out=(refusal,), gathering=item.gathering)
+    fanned = await storage.events.revisit([late], fanned_out, closes=[item.gathering])
+
+    assert list(fanned.events) == []
+    assert told_by(handler, await storage.events.get(TENANT, event.id)).touch is Touch.ACTED
+    assert (await storage.event_handlers.get(TENANT, handler.id)).counters.failed == 0
+
+
+async def test_a_handler_that_refuses_what_it_held_closes_it(storage: Storage, clock: ManualClock) -> None:
+    handler, job = await a_limited_runner(storage, debounce=Debounce(seconds=10))
+    event = await trigger_one(storage, running(handler, job, flow_key=""))
+    clock.advance(10)
+    gathering = await due_gathering(storage)
+    refusal = HandlerImpact(handler_id=handler.id, handler_version=1, touch=Touch.REFUSED, action="run_job")
+
+    resolved = Resolved(event=event, left_out=(refusal,), gathering=gathering)
+    await storage.events.revisit([resolved], fanned_out, closes=[gathering])
+
+    assert told_by(handler, await storage.events.get(TENANT, event.id)).touch is Touch.REFUSED
+    assert (await storage.event_handlers.get(TENANT, handler.id)).counters.failed == 1
+    assert not (await storage.events.due_gatherings(limit=10)).items
 
 
 async def test_keys_that_say_nothing_any_more_are_forgotten(storage: Storage, clock: ManualClock) -> None:

@@ -21,8 +21,8 @@ from tocsin.domain.event import (
     CreateJob,
     EventHandler,
     EventHandlerDefinition,
+    EventHandlerMode,
     HandlerCounters,
-    HandlerMode,
     JobKeyConflict,
     Publish,
     RunJob,
@@ -77,7 +77,7 @@ FULL = EventHandlerDefinition(
     name="watch orders",
     key="orders",
     filter="event.data.total > 7",
-    mode=HandlerMode.SYNC,
+    mode=EventHandlerMode.SYNC,
     priority=80,
     enabled=False,
     every_tenant=True,
@@ -497,3 +497,17 @@ async def test_what_a_change_says_of_the_counters_counts_for_nothing(storage: St
 
     assert changed.counters.matched == 1
     assert (await storage.event_handlers.get(TENANT, handler.id)).counters.matched == 1
+
+
+async def test_a_handler_that_is_disabled_listens_to_no_fact(storage: Storage) -> None:
+    handler = await a_stored_handler(storage, event="tocsin.**", enabled=False)
+
+    async def heard() -> list[str | None]:
+        await an_idle_job(storage)
+        return [event.subject for event in (await storage.outbox.read(after=None, limit=10)).events]
+
+    assert await heard() == []
+    await storage.event_handlers.change(TENANT, handler.id, changing(enabled=True))
+    assert len(await heard()) == 1
+    await storage.event_handlers.change(TENANT, handler.id, changing(enabled=False))
+    assert len(await heard()) == 1

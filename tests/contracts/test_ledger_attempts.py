@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from tests.contracts.event_steps import a_runner, running, trigger_one
 from tests.contracts.steps import (
     TENANT,
     WORKER,
@@ -12,6 +13,8 @@ from tests.contracts.steps import (
     an_idle_job,
     claim,
     execution,
+    executions_of,
+    expired,
     trigger,
 )
 from tests.makers import START, a_failure, a_success, new_id, triggered
@@ -148,3 +151,18 @@ async def test_a_worker_can_ask_what_a_claim_of_its_got(storage: Storage) -> Non
     assert await storage.ledger.claimed(ids, worker_id="worker-1") == [attempt]
     await storage.ledger.finish([a_success(attempt)])
     assert await storage.ledger.claimed(ids, worker_id="worker-1") == []
+
+
+async def test_an_attempt_tells_how_many_events_in_a_row_led_to_it(storage: Storage, clock: ManualClock) -> None:
+    job = await an_idle_job(storage)
+    await trigger_one(storage, running(await a_runner(storage, job), job), depth=3)
+    [row] = await executions_of(storage, job)
+
+    [attempt] = await claim(storage, row)
+    [asked] = await storage.ledger.claimed([row.id], worker_id=WORKER)
+    clock.advance(attempt.lock_timeout_seconds)
+    [lease] = await expired(storage, limit=1)
+
+    assert row.depth > 0
+    assert [each.depth for each in (attempt, asked, lease.attempt)] == [row.depth] * 3
+    assert (await a_running_attempt(storage)).depth == 0

@@ -147,6 +147,114 @@ async def test_a_listener_that_changes_its_mind_has_the_last_word(storage: Stora
     assert subjects(await read(storage)) == ["theirs"]
 
 
+async def resumed(storage: Storage, after: str, **options: object) -> str:
+    asked: dict[str, object] = {"name": "listener", "tenant_id": None, "pattern": EVERY_FACT, "lease": HOUR, **options}
+    return await storage.outbox.listen(after=after, **asked)  # type: ignore[arg-type]  # by name
+
+
+async def refused(storage: Storage, after: str, **options: object) -> bool:
+    """Tell whether a listener cannot go on there; it listens all the same."""
+    try:
+        await resumed(storage, after, **options)
+    except InvalidEvent as error:
+        return [each.field for each in error.errors] == ["position"]
+    return False
+
+
+async def test_a_listener_that_comes_back_in_time_goes_on_where_it_was(storage: Storage, clock: ManualClock) -> None:
+    start = await listening(storage)
+    await lose(storage, "a")
+    heard = (await read(storage, start)).position
+    clock.advance(HOUR - timedelta(seconds=1))
+    await lose(storage, "missed")
+
+    for after in (heard, start):
+        assert not await refused(storage, after)
+    clock.advance(HOUR - timedelta(seconds=1))
+    now_at = await resumed(storage, heard)
+
+    assert subjects(await read(storage, heard)) == ["missed"]
+    assert list((await read(storage, now_at)).events) == []
+
+
+async def test_a_listener_that_comes_back_too_late_is_told_and_listens_again(
+    storage: Storage, clock: ManualClock
+) -> None:
+    await listening(storage)
+    await lose(storage, "a")
+    heard = (await read(storage)).position
+    clock.advance(HOUR)
+    await lose(storage, "never kept")
+
+    assert await refused(storage, heard)
+    await lose(storage, "kept")
+
+    assert subjects(await read(storage, heard)) == ["kept"]
+
+
+async def test_what_one_has_missed_another_has_missed_too_though_it_comes_later(
+    storage: Storage, clock: ManualClock
+) -> None:
+    await listening(storage)
+    await lose(storage, "a")
+    heard = (await read(storage)).position
+    clock.advance(HOUR)
+    await lose(storage, "never kept")
+
+    assert [await refused(storage, heard) for _ in range(3)] == [True] * 3
+    begun = await listening(storage)
+    assert not await refused(storage, begun)
+
+
+async def test_a_listener_that_only_listens_again_hides_no_gap(storage: Storage, clock: ManualClock) -> None:
+    start = await listening(storage)
+    clock.advance(HOUR)
+    await lose(storage, "never kept")
+    await listening(storage)
+
+    assert await refused(storage, start)
+
+
+async def test_what_others_listened_to_is_no_place_to_begin(storage: Storage) -> None:
+    start = await listening(storage)
+
+    assert await refused(storage, start, name="another")
+    assert not await refused(storage, start)
+
+
+@pytest.mark.parametrize("other", [{"pattern": "tocsin.node.*"}, {"tenant_id": TENANT}])
+async def test_a_listener_that_changes_its_mind_begins_anew(storage: Storage, other: dict[str, object]) -> None:
+    start = await listening(storage)
+
+    assert await refused(storage, start, **other)
+    begun = await resumed(storage, await resumed(storage, (await read(storage)).position, **other), **other)
+    assert not await refused(storage, begun, **other)
+
+
+@pytest.mark.parametrize("position", ["", "x", "-1", "1e3", "٣", "9" * 5000, "9" * 15, "0:0:0:0", "\0"])
+async def test_nobody_goes_on_from_where_no_store_ever_was_but_listens_all_the_same(
+    storage: Storage, position: str
+) -> None:
+    assert await refused(storage, position)
+    await lose(storage, "heard")
+
+    assert subjects(await read(storage)) == ["heard"]
+    assert await refused(storage, position)
+
+
+async def test_any_number_of_callers_may_share_a_listener(storage: Storage, clock: ManualClock) -> None:
+    begun = await asyncio.gather(*(listening(storage) for _ in range(8)))
+    clock.advance(HOUR - timedelta(seconds=1))
+
+    refusals = await asyncio.gather(*(refused(storage, position) for position in begun))
+    clock.advance(HOUR - timedelta(seconds=1))
+    await lose(storage, "heard by all")
+
+    assert refusals == [False] * 8
+    for position in begun:
+        assert subjects(await read(storage, position)) == ["heard by all"]
+
+
 @pytest.mark.parametrize(
     ("pattern", "every_tenant", "heard"),
     [
@@ -280,6 +388,42 @@ async def test_a_consumer_is_where_it_said_it_is(storage: Storage) -> None:
     assert list((await read(storage, await storage.outbox.progress("relay"))).events) == []
 
 
+async def test_a_consumer_that_never_said_how_far_it_has_come_has_passed_nothing(
+    storage: Storage, clock: ManualClock
+) -> None:
+    await listening(storage)
+    await lose(storage, "a")
+    await storage.outbox.advance("relay", (await read(storage)).position)
+    clock.advance(60)
+
+    assert await storage.outbox.trim(keep=timedelta(), limit=10, consumers=("relay", "export")) == 0
+    assert subjects(await read(storage)) == ["a"]
+    assert await storage.outbox.trim(keep=timedelta(), limit=10, consumers=("relay",)) == 1
+
+
+async def test_how_far_consumers_of_other_names_have_come_holds_nothing_up(
+    storage: Storage, clock: ManualClock
+) -> None:
+    await listening(storage)
+    await lose(storage, "a", "b")
+    await storage.outbox.advance("gone for good", (await read(storage, limit=1)).position)
+    await storage.outbox.advance("relay", (await read(storage)).position)
+    clock.advance(60)
+
+    assert await storage.outbox.trim(keep=timedelta(), limit=10, consumers=("relay",)) == 2
+
+
+async def test_a_consumer_never_goes_back(storage: Storage) -> None:
+    await listening(storage)
+    await lose(storage, "a", "b")
+    first, both = await read(storage, limit=1), await read(storage)
+
+    await storage.outbox.advance("relay", both.position)
+    await storage.outbox.advance("relay", first.position)
+
+    assert await storage.outbox.progress("relay") == both.position
+
+
 async def test_what_a_consumer_has_not_passed_is_not_removed(storage: Storage, clock: ManualClock) -> None:
     await listening(storage)
     await lose(storage, "a", "b", "c")
@@ -287,13 +431,13 @@ async def test_what_a_consumer_has_not_passed_is_not_removed(storage: Storage, c
     await storage.outbox.advance("fast", (await read(storage)).position)
     clock.advance(60)
 
-    removed = await storage.outbox.trim(keep=timedelta(seconds=30), limit=10)
+    removed = await storage.outbox.trim(keep=timedelta(seconds=30), limit=10, consumers=("slow", "fast"))
 
     assert removed == 1
     assert subjects(await read(storage)) == ["b", "c"]
     assert subjects(await read(storage, await storage.outbox.progress("slow"))) == ["b", "c"]
     await storage.outbox.advance("slow", (await read(storage)).position)
-    assert await storage.outbox.trim(keep=timedelta(seconds=30), limit=10) == 2
+    assert await storage.outbox.trim(keep=timedelta(seconds=30), limit=10, consumers=("slow", "fast")) == 2
     assert list((await read(storage)).events) == []
 
 
@@ -304,7 +448,7 @@ async def test_what_is_young_is_not_removed(storage: Storage, clock: ManualClock
     await lose(storage, "young")
     await storage.outbox.advance("relay", (await read(storage)).position)
 
-    removed = await storage.outbox.trim(keep=timedelta(seconds=30), limit=10)
+    removed = await storage.outbox.trim(keep=timedelta(seconds=30), limit=10, consumers=("relay",))
 
     assert (removed, subjects(await read(storage))) == (1, ["young"])
 
@@ -315,9 +459,12 @@ async def test_what_is_old_is_removed_in_bounded_steps_oldest_first(storage: Sto
     await storage.outbox.advance("relay", (await read(storage)).position)
     clock.advance(60)
 
-    assert await storage.outbox.trim(keep=timedelta(), limit=2) == 2
+    async def trim() -> int:
+        return await storage.outbox.trim(keep=timedelta(), limit=2, consumers=("relay",))
+
+    assert await trim() == 2
     assert subjects(await read(storage)) == ["c", "d", "e"]
-    assert [await storage.outbox.trim(keep=timedelta(), limit=2) for _ in range(3)] == [2, 1, 0]
+    assert [await trim() for _ in range(3)] == [2, 1, 0]
 
 
 async def test_a_position_whose_events_are_gone_is_refused_and_one_that_misses_nothing_is_not(
@@ -329,7 +476,7 @@ async def test_a_position_whose_events_are_gone_is_refused_and_one_that_misses_n
     end = (await read(storage)).position
     await storage.outbox.advance("relay", end)
     clock.advance(60)
-    await storage.outbox.trim(keep=timedelta(), limit=10)
+    await storage.outbox.trim(keep=timedelta(), limit=10, consumers=("relay",))
 
     for gone in (start, within):
         with pytest.raises(InvalidEvent) as refused:

@@ -34,7 +34,7 @@ from tocsin.domain.event import (
     CreateJob,
     EventHandler,
     EventHandlerDefinition,
-    HandlerMode,
+    EventHandlerMode,
     JobKeyConflict,
     NewEvent,
     Publish,
@@ -45,9 +45,10 @@ from tocsin.domain.flow import Batch, Debounce, FlowControl, Rate
 from tocsin.domain.impact import Touch
 from tocsin.domain.job import JobStatus, JobType, ScheduledJob
 from tocsin.domain.trace import TraceContext, span_of
+from tocsin.ports.event_requests import FeedItem
 from tocsin.ports.ledger import LogLine
 from tocsin.ports.queries import EventFilter, EventHandlerFilter, ExecutionFilter, JobFilter
-from tocsin.ports.scheduler import FeedItem, IScheduler, OnConflict
+from tocsin.ports.scheduler import IScheduler, OnConflict
 
 NOBODY = UUID(int=7)
 CALLER = TraceContext(trace_id="4bf92f3577b34da6a3ce929d0e0e4736", span_id="00f067aa0ba902b7", tracestate="vendor=1")
@@ -210,7 +211,7 @@ async def test_a_batch_has_bounds(scheduler: IScheduler, count: int) -> None:
 
 async def test_a_sync_handler_is_waited_for(scheduler: IScheduler, node: StillNode) -> None:
     job = await an_idle_job(scheduler)
-    await a_rule(scheduler, RunJob(job_id=job.id), mode=HandlerMode.SYNC)
+    await a_rule(scheduler, RunJob(job_id=job.id), mode=EventHandlerMode.SYNC)
 
     async with watching(node.scheduler) as feed:
         await anext(feed)

@@ -16,7 +16,7 @@ from tocsin.domain.event import (
     CancelJobs,
     CreateJob,
     EventHandlerDefinition,
-    HandlerMode,
+    EventHandlerMode,
     JobKeyConflict,
     NewEvent,
     Publish,
@@ -113,7 +113,7 @@ def test_limits_have_bounds_and_only_one_of_them_waits(flow: FlowControl, named:
     ],
 )
 def test_nobody_waits_for_what_is_held(flow: FlowControl) -> None:
-    assert faults(a_rule(flow=flow, mode=HandlerMode.SYNC)) == ["mode"]
+    assert faults(a_rule(flow=flow, mode=EventHandlerMode.SYNC)) == ["mode"]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_what_is_kept_is_storable_and_of_its_kind() -> None:
 
     kept = validate_handler(a_rule(action=action, mode="sync"))
 
-    assert kept.mode is HandlerMode.SYNC
+    assert kept.mode is EventHandlerMode.SYNC
     assert isinstance(kept.action, CreateJob)
     assert kept.action.on_conflict is JobKeyConflict.REPLACE
     assert kept.action.job["payload"] == {"a": None, "b": "\ufffd"}

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.domain.samples import at, count_id
 from tocsin.domain.flow import Batch, Debounce, FlowControl, FlowState, Gathering, Rate
-from tocsin.domain.gathering import Admitted, Dropped, Verdict, admit
+from tocsin.domain.gathering import THROTTLE_LIMIT, Admitted, Dropped, Verdict, admit
 
 RATES = st.builds(Rate, limit=st.integers(1, 20), seconds=st.integers(1, 60))
 MOMENTS = st.lists(st.floats(0, 30), min_size=1, max_size=80).map(
@@ -19,8 +21,13 @@ MOMENTS = st.lists(st.floats(0, 30), min_size=1, max_size=80).map(
 
 def verdicts(flow: FlowControl, seconds: Sequence[float]) -> list[Verdict]:
     """What becomes of events of one key, each so many seconds after the start; they are numbered from 0."""
-    state, told = FlowState(), []
-    for number, second in enumerate(seconds):
+    return course([(flow, second) for second in seconds])
+
+
+def course(steps: Sequence[tuple[FlowControl, float]], state: FlowState | None = None) -> list[Verdict]:
+    """What becomes of events of one key under limits that change; they are numbered from 0."""
+    state, told = state or FlowState(), []
+    for number, (flow, second) in enumerate(steps):
         state, verdict = admit(flow, state, UUID(int=number), now=at(second), new_id=count_id(at(second)))
         told.append(verdict)
     return told
@@ -129,6 +136,82 @@ def test_every_event_is_in_exactly_one_batch_of_no_more_than_its_size_and_time(
         assert gathering.first_at == times[0]
         assert gathering.due_at == (times[-1] if is_full else times[0] + timedelta(seconds=wait))
         assert times[-1] < times[0] + timedelta(seconds=wait)
+
+
+LIMITS = st.builds(
+    FlowControl,
+    dedupe_seconds=st.none() | st.integers(1, 60),
+    rate_limit=st.none() | RATES,
+    throttle=st.none() | RATES,
+)
+FAR = st.none() | st.integers(-1, 4_000_000).map(at)
+HALF_A_DAY = 43_200
+
+
+@given(LIMITS, st.builds(FlowState, seen_until=FAR, rate_limit_at=FAR, throttle_at=FAR))
+def test_whatever_is_remembered_a_key_is_open_again_after_its_limits_and_a_queue_of_a_week(
+    flow: FlowControl, remembered: FlowState
+) -> None:
+    without_queue = replace(flow, throttle=None)
+    longest = max(60.0, THROTTLE_LIMIT.total_seconds() if flow.throttle else 0.0)
+
+    assert course([(without_queue, 0), (without_queue, 60.001)], remembered)[1] == Admitted()
+    if flow.throttle is not None:
+        assert course([(flow, 0), (flow, longest + 60.001)], remembered)[1] == Admitted()
+
+
+@pytest.mark.parametrize("flow", [FlowControl(dedupe_seconds=60), FlowControl(rate_limit=Rate(limit=1, seconds=60))])
+def test_a_clock_that_is_set_back_keeps_events_away_no_longer_than_the_limit_does(flow: FlowControl) -> None:
+    back = -HALF_A_DAY
+
+    told = verdicts(flow, [0, back, back + 59, back + 60])
+
+    assert [verdict == Admitted() for verdict in told] == [True, False, False, True]
+
+
+def test_a_rate_that_is_raised_counts_from_then_on() -> None:
+    slow = FlowControl(rate_limit=Rate(limit=1, seconds=86_400))
+    fast = FlowControl(rate_limit=Rate(limit=1000, seconds=1))
+
+    told = course([(slow, 0), (slow, 1), (fast, 1), (fast, 1.001)])
+
+    assert [verdict == Admitted() for verdict in told] == [True, False, False, True]
+
+
+def test_what_waits_in_a_queue_is_not_forgotten_when_the_throttle_is_another() -> None:
+    slow = FlowControl(throttle=Rate(limit=1, seconds=86_400))
+    fast = FlowControl(throttle=Rate(limit=1, seconds=1))
+
+    told = course([(slow, 0), (slow, 0), (fast, 0)])
+
+    assert [held(verdict).due_at for verdict in told[1:]] == [at(86_400), at(2 * 86_400)]
+
+
+@pytest.mark.parametrize("before", [1, 2])
+def test_a_debounce_takes_nothing_away_from_a_batch_that_was_gathered_before_it(before: int) -> None:
+    batch, debounce = FlowControl(batch=Batch(size=9, seconds=60)), FlowControl(debounce=Debounce(seconds=5))
+
+    told = list(map(held, course([(batch, 0)] * before + [(debounce, 1), (debounce, 2)])))
+
+    *gathered, first, second = told
+    assert len(gathered[-1].event_ids) == before
+    assert {each.id for each in gathered} & {first.id, second.id} == set()
+    assert (first.superseded, second.superseded, second.id) == (0, 1, first.id)
+
+
+def test_a_batch_takes_nothing_over_from_a_debounce_that_was_before_it() -> None:
+    batch, debounce = FlowControl(batch=Batch(size=2, seconds=60)), FlowControl(debounce=Debounce(seconds=30))
+
+    *_, last, first, second = map(held, course([(debounce, 0), (debounce, 1), (batch, 2), (batch, 3)]))
+
+    assert last.id not in {first.id, second.id}
+    assert (first.id, len(second.event_ids)) == (second.id, 2)
+
+
+def test_a_batch_waits_no_longer_than_it_says_though_the_clock_was_set_back() -> None:
+    told = verdicts(FlowControl(batch=Batch(size=9, seconds=60)), [0, -HALF_A_DAY])
+
+    assert held(told[1]).due_at == at(60 - HALF_A_DAY)
 
 
 def test_without_limits_everything_is_admitted() -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tocsin.domain.json import Json, NotStorable, encoded
 from tocsin.domain.templates import PLACEHOLDERS_LIMIT, MalformedTemplate, placeholders, rendered
 
 
@@ -30,7 +31,7 @@ from tocsin.domain.templates import PLACEHOLDERS_LIMIT, MalformedTemplate, place
 def test_placeholders_give_way_to_results(template: object, outcome: object) -> None:
     results = {"n": 3, "s": "x", "o": {"a": [1, "ü"]}, "none": None, "yes": True}
 
-    assert rendered(template, results) == outcome  # type: ignore[arg-type] # a table of JSON values
+    assert rendered(template, results, limit=1000) == outcome  # type: ignore[arg-type] # a table of JSON values
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_any_text_can_be_told_with_doubled_braces(text: str) -> None:
     template = text.replace("{{", "{{{{")
 
     assert placeholders(template) == []
-    assert rendered(template, {}) == text
+    assert rendered(template, {}, limit=1000) == text
 
 
 def test_placeholders_are_listed_once_in_the_order_in_which_they_come() -> None:
@@ -88,3 +89,26 @@ def test_what_is_malformed_is_refused(template: object, message: str | None) -> 
         return
     with pytest.raises(MalformedTemplate, match=message):
         placeholders(template)  # type: ignore[arg-type] # a table of JSON values
+
+
+@pytest.mark.parametrize("template", ["{{ s }}", "a{{ s }}", ["{{ s }}{{ s }}", {"x": "{{ s }}"}]])
+def test_no_more_is_made_of_a_template_than_fits(template: object) -> None:
+    size = 10 * json.dumps(template).count("{{")
+
+    rendered(template, {"s": "x" * 10}, limit=size)  # type: ignore[arg-type] # a table of JSON values
+    with pytest.raises(NotStorable, match=f"comes to more than {size - 1} bytes as JSON"):
+        rendered(template, {"s": "x" * 10}, limit=size - 1)  # type: ignore[arg-type] # a table of JSON values
+
+
+@given(st.lists(st.sampled_from(["s", "o", "n"]), max_size=20), st.integers(0, 500))
+def test_a_template_is_made_whole_or_not_at_all_by_its_limit(names: list[str], limit: int) -> None:
+    results: dict[str, Json] = {"s": "x" * 50, "o": {"a": [1] * 20}, "n": 3}
+    size = sum(50 if name == "s" else len(encoded(results[name])) for name in names)
+
+    try:
+        outcome = rendered(["{{ " + name + " }}" for name in names], results, limit=limit)
+    except NotStorable:
+        assert size > limit
+    else:
+        assert size <= limit
+        assert outcome == [results[name] for name in names]

@@ -60,11 +60,14 @@ async def test_the_commands_and_the_request_work_as_pasted(tmp_path: Path) -> No
         ended = await asyncio.gather(*(run(tmp_path, *command, environment=server) for command in commands))
         status, asked, made = await pasted_request(program.url)
         names = {job.definition.name for job in (await program.scheduler.list_jobs()).items}
+        handlers = {each.definition.event for each in (await program.scheduler.list_event_handlers()).items}
+        events = {each.name for each in (await program.scheduler.list_events()).items}
 
     assert [(each.code, each.stderr) for each in ended] == [(0, "")] * len(commands)
     assert status == 201
     assert asked.items() <= made.items()
-    assert names == {"Nightly report", asked["name"]}
+    assert names == {"Nightly report", asked["name"], "on order.*"}
+    assert (handlers, events) == ({"order.*"}, {"order.created"})
 
 
 async def pasted_request(url: str) -> tuple[int, dict[str, Any], dict[str, Any]]:

@@ -18,8 +18,8 @@ from tests.makers import START, a_definition, a_success
 from tocsin.adapters.http import HttpScheduler, create_app
 from tocsin.adapters.http.streams import DEADLINE, STREAMS, Message, Streams
 from tocsin.domain.errors import StoreUnavailable
+from tocsin.ports.event_requests import FeedItem
 from tocsin.ports.ledger import LogLine
-from tocsin.ports.scheduler import FeedItem
 
 
 @asynccontextmanager

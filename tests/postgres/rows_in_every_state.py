@@ -75,7 +75,7 @@ async def _write_events(connection: Connection) -> None:
     await _run(connection, "events", "save_flows", {**columns([flow]), "now": START})
     for _ in range(2):
         await _run(connection, "outbox", "append", {**columns([outgoing_row(event)]), "now": START})
-    await _run(connection, "outbox", "trim", {"before": START + SECOND, "limit": 1})
+    await _run(connection, "outbox", "trim", {"before": START + SECOND, "limit": 1, "consumers": []})
     await _run(connection, "outbox", "advance", {"name": "relay", "transaction_id": 1, "sequence": 1})
 
 

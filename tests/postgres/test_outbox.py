@@ -10,6 +10,8 @@ import pytest
 from tests.contracts.event_steps import a_stored_handler
 from tests.contracts.steps import TENANT
 from tests.makers import a_success, an_event_job, triggered
+from tocsin.adapters.postgres import Database
+from tocsin.adapters.postgres.facts import interest_of
 from tocsin.domain.errors import InvalidEvent
 from tocsin.ports.storage import Storage
 
@@ -25,6 +27,10 @@ SELECT tenant_id, at, jsonb_set(event::jsonb, '{subject}', '"late"') FROM outbox
 async def read(storage: Storage, after: str | None) -> tuple[Sequence[str | None], str]:
     outgoing = await storage.outbox.read(after=after, limit=100)
     return [event.subject for event in outgoing.events], outgoing.position
+
+
+async def listen(storage: Storage, name: str = "me", after: str | None = None) -> str:
+    return await storage.outbox.listen(name, tenant_id=None, pattern="tocsin.**", lease=LEASE, after=after)
 
 
 async def test_what_is_committed_late_holds_up_what_comes_after_and_is_not_missed(
@@ -64,6 +70,58 @@ async def test_a_listener_is_told_once_nobody_is_left_who_did_not_know_of_it(
     await storage.jobs.add(an_event_job())
 
     assert len((await read(storage, position))[0]) == 1
+
+
+async def test_who_shares_a_new_listener_is_told_no_sooner(storage: Storage, stranger: Stranger) -> None:
+    await a_stored_handler(storage, event="tocsin.job.deleted")
+    job = await storage.jobs.add(an_event_job())
+    await stranger.execute("BEGIN")
+    await stranger.execute("UPDATE jobs SET version = version WHERE id = $1", job.id)
+    await stranger.execute("SELECT FROM event_listeners")
+    listening = [asyncio.ensure_future(listen(storage)) for _ in range(3)]
+    done, _ = await asyncio.wait(listening, timeout=0.3)
+    assert not done
+
+    await stranger.execute("COMMIT")
+    positions = await asyncio.gather(*listening)
+
+    for position in positions:
+        assert await listen(storage, after=position)
+
+
+async def test_a_listener_that_was_never_told_has_not_begun(storage: Storage, stranger: Stranger) -> None:
+    _, position = await read(storage, None)
+    await stranger.execute("BEGIN")
+    await stranger.execute("SELECT FROM event_listeners")
+    await stranger.execute("UPDATE jobs SET version = version")
+    listening = asyncio.ensure_future(listen(storage))
+    await asyncio.wait([listening], timeout=0.3)
+    listening.cancel()
+    await asyncio.wait([listening])
+    await stranger.execute("COMMIT")
+
+    with pytest.raises(InvalidEvent, match="position"):
+        await listen(storage, after=position)
+    assert await listen(storage, after=await listen(storage))
+
+
+async def test_a_listener_of_another_server_begins_anew(storage: Storage, stranger: Stranger) -> None:
+    position = await listen(storage)
+    await stranger.execute("UPDATE event_listeners SET since = '9000000000000000000'")
+
+    with pytest.raises(InvalidEvent, match="position"):
+        await listen(storage, after=position)
+
+    assert await listen(storage, after=await listen(storage))
+
+
+async def test_any_number_of_listeners_to_the_same_count_as_one(storage: Storage, database: Database) -> None:
+    for name in "abc":
+        await listen(storage, name)
+
+    interest = await database.read(interest_of)
+
+    assert interest.listeners == ((None, "tocsin.**"),)
 
 
 async def test_a_listener_does_not_wait_for_who_only_reads(storage: Storage, stranger: Stranger) -> None:

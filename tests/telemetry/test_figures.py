@@ -66,10 +66,10 @@ def test_histograms_are_shown_also_while_nothing_else_is() -> None:
 
 def test_labels_in_another_order_are_the_same_labels() -> None:
     figures = Figures()
-    figures.add(Metric.SKIPS, 1, {"a": 1, "b": 2})
-    figures.add(Metric.SKIPS, 1, {"b": 2, "a": 1})
+    figures.add(Metric.RETRIES, 1, {"a": 1, "b": 2})
+    figures.add(Metric.RETRIES, 1, {"b": 2, "a": 1})
 
-    assert [series.value for series in figures.of(Metric.SKIPS)] == [2]
+    assert [series.value for series in figures.of(Metric.RETRIES)] == [2]
 
 
 def test_a_gauge_is_taken_away_by_what_is_not_a_number() -> None:
@@ -90,8 +90,8 @@ def test_a_gauge_that_is_watched_is_read_when_somebody_asks() -> None:
 def test_more_labels_than_a_metric_may_have_are_added_up_together() -> None:
     figures = Figures()
     for number in range(MOST_SERIES + 5):
-        figures.add(Metric.SKIPS, 1, {"reason": f"reason {number}"})
-    series = list(figures.of(Metric.SKIPS))
+        figures.add(Metric.RETRIES, 1, {"handler": f"handler {number}"})
+    series = list(figures.of(Metric.RETRIES))
 
     assert len(series) == MOST_SERIES + 1
     assert (series[-1].labels, series[-1].value) == (OVERFLOW, 5)
@@ -142,3 +142,10 @@ async def test_the_calls_of_a_port_are_measured_as_operations_whether_they_succe
     assert port.is_shared
     assert [labels["operation"] for _, _, labels in notes.figures] == ["ledger.claim", "ledger.claim", "ledger.fail"]
     assert all(metric is Metric.STORE_TIME and seconds >= 0 for metric, seconds, _ in notes.figures)
+
+
+def test_counters_that_an_alarm_may_watch_stand_at_0_before_anything_happened() -> None:
+    lines = shown(OpenTelemetry(stream=io.StringIO()))
+
+    assert lines["tocsin_ledger_anomalies_total/missing"] == 0
+    assert lines["tocsin_lease_losses_total/expired"] == 0

@@ -28,7 +28,9 @@ class Log(StructuredLog):
         return [json.loads(line) for line in self.stream.getvalue().splitlines()]
 
 
-@pytest.mark.parametrize("name", ["password", "DB_PASSWORD", "api_key", "authorization", "Set-Cookie", "credentials"])
+@pytest.mark.parametrize(
+    "name", ["password", "DB_PASSWORD", "api_key", "authorization", "Set-Cookie", "credentials", "X-Api-Key"]
+)
 def test_the_value_of_a_field_that_speaks_of_a_secret_is_masked(name: str) -> None:
     log = Log()
 

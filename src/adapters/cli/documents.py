@@ -17,8 +17,8 @@ from ...domain.impact import Impact
 from ...domain.job import JobType, ScheduledJob
 from ...domain.json import Json
 from ...domain.ledger import Fate, LedgerReport
+from ...ports.event_requests import EventOutcome, EventReport, FeedItem
 from ...ports.reports import JobStatistics, Metrics, PreviewedFire
-from ...ports.scheduler import EventOutcome, EventReport, FeedItem
 from ...ports.stores import Page
 
 if TYPE_CHECKING:

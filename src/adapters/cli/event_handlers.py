@@ -11,8 +11,9 @@ import typer
 
 from ...domain.errors import FieldError, InvalidEventHandler, InvalidInput
 from ...domain.event import EventHandler
+from ...ports.event_requests import EventHandlerChanges
 from ...ports.queries import EventHandlerFilter
-from ...ports.scheduler import EventHandlerChanges, IScheduler
+from ...ports.scheduler import IScheduler
 from .confirmation import confirm
 from .event_definitions import Limits
 from .event_documents import read_action

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ...domain.event import HandlerMode
+from ...domain.event import EventHandlerMode
 from .inputs import read_priority
 
 NameOption = Annotated[str | None, typer.Option("--name", metavar="NAME", help="What people call it.")]
@@ -17,7 +17,7 @@ FilterOption = Annotated[
     str | None, typer.Option("--filter", metavar="CEL", help="True for what it acts upon: event.data.total > 100.")
 ]
 ModeOption = Annotated[
-    HandlerMode | None, typer.Option("--mode", help="sync: sending an event waits for what it does.")
+    EventHandlerMode | None, typer.Option("--mode", help="sync: sending an event waits for what it does.")
 ]
 PriorityOption = Annotated[
     str | None, typer.Option("--priority", metavar="N", help="0 to 100, or low, medium, high, critical; higher first.")

@@ -15,7 +15,7 @@ from ...domain.event import Action, Call, CancelJobs, CreateJob, Event, EventHan
 from ...domain.execution import JobExecution
 from ...domain.flow import FlowControl
 from ...domain.impact import HandlerImpact, Impact
-from ...ports.scheduler import EventOutcome, EventReport, Replay
+from ...ports.event_requests import EventOutcome, EventReport, Replay
 from ...ports.stores import Page
 from .documents import encode
 from .execution_views import execution_list

@@ -14,7 +14,7 @@ from ...domain.errors import InvalidInput
 from ...domain.event import RESERVED, Event
 from ...domain.execution import ExecutionStatus
 from ...domain.patterns import is_pattern, is_reserved, matches
-from ...ports.scheduler import FeedItem
+from ...ports.event_requests import FeedItem
 from .execution_views import log_line
 from .exits import ExitCode
 from .session import Session, remote

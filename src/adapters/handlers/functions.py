@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final, TypedDict, TypeVar, Unpack
 
 from ...domain.errors import Conflict, InvalidInput
-from ...domain.event import Call, EventHandlerDefinition, HandlerMode
+from ...domain.event import Call, EventHandlerDefinition, EventHandlerMode
 from ...domain.flow import FlowControl
 from ...ports.handlers import Handler, HandlerContext
 from .threads import Threads
@@ -38,7 +38,7 @@ class SubscriptionOptions(TypedDict, total=False):
     """What a function may say beside the pattern of its events (`domain.event.EventHandlerDefinition`)."""
 
     filter: str | None
-    mode: HandlerMode
+    mode: EventHandlerMode
     priority: int
     every_tenant: bool
     flow: FlowControl

@@ -12,17 +12,17 @@ from ...domain.errors import InvalidEvent, InvalidInput
 from ...domain.event import Event, EventHandler, EventHandlerDefinition, NewEvent
 from ...domain.event_definition import validate_event, validate_handler
 from ...domain.json import EVENT_LIMIT, Json, encoded
-from ...ports.queries import EventFilter, EventHandlerFilter
-from ...ports.scheduler import (
+from ...ports.event_requests import (
     EVENTS_BOUNDS,
     EventHandlerChanges,
     EventOptions,
     EventOutcome,
     EventReport,
     FeedItem,
-    OnConflict,
     Replay,
 )
+from ...ports.queries import EventFilter, EventHandlerFilter
+from ...ports.scheduler import OnConflict
 from ...ports.stores import Page
 from .client_streams import follow
 from .client_words import named

@@ -22,7 +22,7 @@ from ...domain.errors import FieldError, InvalidEvent
 from ...domain.event import EventOrigin, NewEvent
 from ...domain.event_definition import validate_event
 from ...domain.json import EVENT_LIMIT, Json
-from ...ports.scheduler import EVENTS_BOUNDS
+from ...ports.event_requests import EVENTS_BOUNDS
 from .reading import JSON, check_coding, check_media_type, loaded, read_raw
 from .refusals import TooLarge
 from .wire.events import AnyDataIn, CloudEventIn, CloudEventsIn, EventIn, EventsIn

@@ -12,7 +12,7 @@ from aiohttp import web
 from ...application.events import SYNC_SECONDS
 from ...domain.errors import InvalidEvent
 from ...domain.patterns import matches
-from ...ports.scheduler import FeedItem
+from ...ports.event_requests import FeedItem
 from .answers import json_answer
 from .cloudevents import BODIES, IDEMPOTENCY_KEY, read_published
 from .endpoint import Call, Section, endpoint

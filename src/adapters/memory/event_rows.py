@@ -68,8 +68,10 @@ class EventRows:
         self.gatherings = {id_: held for id_, held in self.gatherings.items() if held.handler_id != handler_id}
 
     def purge(self, *, before: datetime, now: datetime, limit: int) -> int:
-        """Forget the oldest events, and keys that say nothing any more."""
-        old = sorted((event.received_at, event.id) for event in self if event.received_at < before)[:limit]
+        """Forget the oldest events that no gathering holds, and keys that say nothing any more."""
+        kept = {event_id for held in self.gatherings.values() for event_id in held.gathering.event_ids}
+        past = (event for event in self if event.received_at < before and event.id not in kept)
+        old = sorted((event.received_at, event.id) for event in past)[:limit]
         for _, event_id in old:
             self.remove(self._rows[event_id])
         silent = (key for key, state in self.flows.items() if _says_nothing(state, now))

@@ -6,16 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from heapq import nsmallest
-from itertools import compress
+from itertools import accumulate, compress
 from uuid import UUID
 
 from ...domain.errors import EventNotFound
 from ...domain.event import Event
 from ...domain.fan_out import Decide
 from ...domain.flow import Gathering
+from ...domain.json import encoded
 from ...domain.resolution import Held, Resolved, shown_again, wanted
 from ...ports.cursors import Position
-from ...ports.events import DueGathering, DueGatherings, Fanned, HandlersChanged, Triggered
+from ...ports.events import GATHERED_BYTES, DueGathering, DueGatherings, Fanned, HandlersChanged, Triggered
 from ...ports.queries import EventFilter
 from ...ports.stores import Page
 from .database import MemoryDatabase
@@ -49,7 +50,7 @@ class MemoryEvents:
             shown_again(entry, detached_event(stored))
             for entry in batch
             if (stored := self._rows.get(entry.event.id)) is not None
-            and not any(match.gathering is not None and match.gathering.id in late for match in entry.matches)
+            and (entry.gathering is None or entry.gathering.id not in late)
         ]
         fanned = self._decided(shown, decide)
         self._rows.close(closed)
@@ -61,7 +62,9 @@ class MemoryEvents:
         self._drop_orphans(now)
         waiting = self._rows.gatherings.values()
         first = nsmallest(limit + 1, waiting, key=lambda held: (held.gathering.due_at, held.gathering.id))
-        due = [held for held in first[:limit] if held.gathering.due_at <= now]
+        ready = [held for held in first[:limit] if held.gathering.due_at <= now]
+        sizes = accumulate(map(self._data_bytes, ready))
+        due = ready[: max(sum(size <= GATHERED_BYTES for size in sizes), 1)]
         beyond = first[len(due) :]
         return DueGatherings(
             items=[self._due(held) for held in due],
@@ -126,6 +129,9 @@ class MemoryEvents:
             gathering=held.gathering,
             events=[detached_event(event) for event in self._events(held)],
         )
+
+    def _data_bytes(self, held: Held) -> int:
+        return sum(len(encoded(event.data).encode()) for event in self._events(held))
 
     def _events(self, held: Held) -> Sequence[Event]:
         return [event for id_ in held.gathering.event_ids if (event := self._rows.get(id_)) is not None]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from itertools import islice
 
+from ...domain.errors import InvalidEvent
 from ...domain.event import Event
 from ...ports.events import Outgoing
 from .database import MemoryDatabase
@@ -39,10 +40,15 @@ class MemoryOutbox:
             position=positions[-1] if len(found) == limit else str(self._rows.last),
         )
 
-    async def listen(self, name: str, *, tenant_id: str | None, pattern: str, lease: timedelta) -> str:
+    async def listen(
+        self, name: str, *, tenant_id: str | None, pattern: str, lease: timedelta, after: str | None = None
+    ) -> str:
         """Register a listener, or keep one."""
-        expires_at = self._database.now() + lease
-        self._rows.listen(name, Listener(tenant_id=tenant_id, pattern=pattern, expires_at=expires_at))
+        now = self._database.now()
+        listener = Listener(tenant_id=tenant_id, pattern=pattern, expires_at=now + lease)
+        since = self._rows.listen(name, listener, now)
+        if after is not None and self._rows.read_position(after) < since:
+            raise InvalidEvent.of("position", "nobody listened there, or not all the time since")
         return str(self._rows.last)
 
     async def progress(self, consumer: str) -> str | None:
@@ -52,8 +58,8 @@ class MemoryOutbox:
 
     async def advance(self, consumer: str, position: str) -> None:
         """Note how far a consumer has come."""
-        self._rows.consumers[consumer] = self._rows.read_position(position)
+        self._rows.advance(consumer, self._rows.read_position(position))
 
-    async def trim(self, *, keep: timedelta, limit: int) -> int:
-        """Remove what is old and was read by every consumer."""
-        return self._rows.trim(before=self._database.now() - keep, limit=limit)
+    async def trim(self, *, keep: timedelta, limit: int, consumers: Collection[str]) -> int:
+        """Remove what is old and was read by each of these consumers."""
+        return self._rows.trim(before=self._database.now() - keep, limit=limit, consumers=consumers)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import islice
+from itertools import islice, takewhile
 from uuid import UUID
 
 from ...domain.errors import InvalidEvent
@@ -16,41 +16,59 @@ from ...domain.facts import Interest, may_be_fact
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listener:
-    """Who listens to the facts of a tenant, or of all with None; `expires_at` is None for an event handler."""
+    """
+    Who listens to the facts of a tenant, or of all with None, without a gap from the position `since` on.
+
+    `expires_at` is None for an event handler.
+    """
 
     tenant_id: str | None
     pattern: str
     expires_at: datetime | None = None
+    since: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutboxRow:
+    """An event with its number, and when it came."""
+
+    number: int
+    at: datetime
+    event: Event
 
 
 class OutboxRows:
     """
-    Events in the order in which they came, the first being number 1.
+    Events in the order in which they came, with rising numbers.
 
-    A position is the number of the event that it lies behind, so 0 lies before everything.
+    A position is the number of the event that it lies behind, or one at which somebody began to listen; 0 lies before
+    everything.
     """
 
     def __init__(self) -> None:
-        self._rows: deque[tuple[datetime, Event]] = deque()
+        self._rows: list[OutboxRow] = []
         self._removed = 0
+        self.last = 0
         self._listeners: dict[str | UUID, Listener] = {}
         self.consumers: dict[str, int] = {}
 
-    @property
-    def last(self) -> int:
-        """Where the outbox ends."""
-        return self._removed + len(self._rows)
-
     def interest(self, now: datetime) -> Interest:
         """Tell who listens; listeners whose lease is over are forgotten."""
-        over = [name for name, each in self._listeners.items() if each.expires_at and each.expires_at <= now]
-        for name in over:
-            del self._listeners[name]
+        self._forget(now)
         return Interest(tuple((each.tenant_id, each.pattern) for each in self._listeners.values()))
 
-    def listen(self, name: str, listener: Listener) -> None:
-        """Let somebody listen."""
-        self._listeners[name] = listener
+    def listen(self, name: str, listener: Listener, now: datetime) -> int:
+        """Let somebody listen, or go on; answer since which position without a gap."""
+        self._forget(now)
+        known = self._listeners.get(name)
+        if known is None or (known.tenant_id, known.pattern) != (listener.tenant_id, listener.pattern):
+            # A position of its own: before it there may have been what nobody kept.
+            self.last += 1
+            since = self.last
+        else:
+            since = known.since
+        self._listeners[name] = replace(listener, since=since)
+        return since
 
     def follow(self, handler: EventHandler) -> None:
         """Let an event handler listen as it is now, if it may hear of any fact."""
@@ -66,7 +84,8 @@ class OutboxRows:
 
     def append(self, event: Event, now: datetime) -> None:
         """Add an event."""
-        self._rows.append((now, event))
+        self.last += 1
+        self._rows.append(OutboxRow(number=self.last, at=now, event=event))
 
     def after(self, position: str | None) -> Iterator[tuple[int, Event]]:
         """
@@ -78,8 +97,8 @@ class OutboxRows:
         start = self._removed if position is None else self.read_position(position)
         if start < self._removed:
             raise InvalidEvent.of("position", "what followed it is not kept any more")
-        kept = islice(self._rows, start - self._removed, None)
-        return ((number, event) for number, (_, event) in enumerate(kept, start + 1))
+        first = bisect_right(self._rows, start, key=lambda row: row.number)
+        return ((row.number, row.event) for row in islice(self._rows, first, None))
 
     def read_position(self, position: str) -> int:
         """
@@ -95,13 +114,21 @@ class OutboxRows:
             raise InvalidEvent.of("position", "lies behind the end of the outbox")
         return int(position)
 
-    def trim(self, *, before: datetime, limit: int) -> int:
-        """Remove up to `limit` of the oldest that every consumer has passed."""
-        passed = min(self.consumers.values(), default=self.last)
-        most = min(limit, passed - self._removed)
-        removed = 0
-        while removed < most and self._rows[0][0] < before:
-            self._rows.popleft()
-            removed += 1
-        self._removed += removed
-        return removed
+    def advance(self, consumer: str, position: int) -> None:
+        """Note how far a consumer has come; it never goes back."""
+        self.consumers[consumer] = max(position, self.consumers.get(consumer, 0))
+
+    def trim(self, *, before: datetime, limit: int, consumers: Collection[str]) -> int:
+        """Remove up to `limit` of the oldest that each of these consumers has passed."""
+        passed = min((self.consumers.get(consumer, 0) for consumer in consumers), default=self.last)
+        gone = list(takewhile(lambda row: row.at < before and row.number <= passed, islice(self._rows, limit)))
+        if gone:
+            del self._rows[: len(gone)]
+            self._removed = gone[-1].number
+        return len(gone)
+
+    def _forget(self, now: datetime) -> None:
+        """Forget listeners whose lease is over."""
+        over = [name for name, each in self._listeners.items() if each.expires_at and each.expires_at <= now]
+        for name in over:
+            del self._listeners[name]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 from uuid import UUID
@@ -37,15 +36,6 @@ def handler_of(row: Row) -> EventHandler:
         definition=handler_from_document(json.loads(row["definition"])),
         counters=HandlerCounters(**{name: row[name] for name in _NUMBERS}, last_triggered=row["last_triggered"]),
     )
-
-
-def readable(rows: Iterable[Row]) -> list[EventHandler]:
-    """Read event handlers, but for those that somebody else wrote so that nobody can: they act no more."""
-    handlers = []
-    for row in rows:
-        with suppress(ValueError):
-            handlers.append(handler_of(row))
-    return handlers
 
 
 def with_job(handler: EventHandler, job_id: UUID | None) -> EventHandler:

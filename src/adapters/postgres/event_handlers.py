@@ -19,8 +19,9 @@ from ...ports.stores import Page
 from . import filters
 from .accounts import load
 from .database import Database
-from .event_handler_rows import handler_of, handler_row, listener_row, readable, with_job
+from .event_handler_rows import handler_of, handler_row, listener_row, with_job
 from .job_rows import definition_row
+from .legible import legible, read_asked_for
 from .new_jobs import insert_jobs, refuse_taken_key
 from .plans import write_plans
 from .races import NewerFlows, again_if_raced
@@ -48,10 +49,10 @@ class PostgresEventHandlers:
         rows = await self._database.rows(_HANDLERS["handlers_by_ids"], ids=[handler_id])
         if not rows or rows[0]["tenant_id"] != tenant_id:
             raise EventHandlerNotFound(handler_id)
-        return handler_of(rows[0])
+        return read_asked_for(handler_of, rows[0])
 
     async def list(self, tenant_id: str, query: EventHandlerFilter) -> Page[EventHandler]:
-        """Read the handlers that match, those that act first first."""
+        """Read the handlers that match, those that act first first; what cannot be read is counted and left out."""
 
         async def work(transaction: Transaction) -> Page[EventHandler]:
             [found] = await transaction.rows(
@@ -65,7 +66,7 @@ class PostgresEventHandlers:
             )
             rows = await transaction.rows(_HANDLERS["handlers_by_ids"], ids=found["ids"])
             return Page(
-                items=[handler_of(row) for row in rows],
+                items=legible(handler_of, rows),
                 total=found["total"],
                 limit=query.limit,
                 offset=query.offset,
@@ -95,7 +96,8 @@ class PostgresEventHandlers:
         async def work(transaction: Transaction) -> None:
             await transaction.run(_HANDLERS["raise_revision"])
             await transaction.run(_HANDLERS["lock_flows_of_handler"], handler_id=handler_id)
-            row = await _locked(transaction, tenant_id, handler_id)
+            await transaction.run(_HANDLERS["lock_gatherings_of_handler"], handler_id=handler_id)
+            row = await _locked(transaction, tenant_id, handler_id, lock="lock_handler_to_remove")
             if await transaction.column(_HANDLERS["newer_flows"], handler_id=handler_id) != [0]:
                 raise NewerFlows
             await _decide(transaction, row["job_id"], job)
@@ -109,7 +111,7 @@ class PostgresEventHandlers:
         revision = rows[0]["revision"]
         if revision == known:
             return None
-        return Registry(revision=revision, handlers=readable(row for row in rows if row["id"] is not None))
+        return Registry(revision=revision, handlers=legible(handler_of, (row for row in rows if row["id"] is not None)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +137,7 @@ async def _add(transaction: Transaction, *, handler: EventHandler, job: Schedule
 async def _change(transaction: Transaction, *, tenant_id: str, handler_id: UUID, edit: _Edit) -> EventHandler:
     await transaction.run(_HANDLERS["raise_revision"])
     row = await _locked(transaction, tenant_id, handler_id)
-    before = handler_of(row)
+    before = read_asked_for(handler_of, row)
     if edit.expected_version not in {None, before.version}:
         raise VersionConflict(edit.expected_version or 0, before.version)
     job_id = row["job_id"] if edit.added is None else edit.added.id
@@ -151,8 +153,8 @@ async def _change(transaction: Transaction, *, tenant_id: str, handler_id: UUID,
     return await _stored(transaction, handler_id)
 
 
-async def _locked(transaction: Transaction, tenant_id: str, handler_id: UUID) -> Row:
-    row = await transaction.row(_HANDLERS["lock_handler"], id=handler_id, tenant_id=tenant_id)
+async def _locked(transaction: Transaction, tenant_id: str, handler_id: UUID, *, lock: str = "lock_handler") -> Row:
+    row = await transaction.row(_HANDLERS[lock], id=handler_id, tenant_id=tenant_id)
     if row is None:
         raise EventHandlerNotFound(handler_id)
     return row

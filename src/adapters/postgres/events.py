@@ -25,6 +25,7 @@ from . import filters, gatherings
 from .database import Database
 from .event_rows import event_of
 from .fanning import write_again, write_new
+from .legible import legible, read_asked_for
 from .newness import Newness, nothing_done
 from .races import again_if_raced, with_jobs_locked
 from .situation import situation
@@ -76,10 +77,10 @@ class PostgresEvents:
         rows = await self._database.rows(_EVENTS["events_by_ids"], ids=[event_id])
         if not rows or rows[0]["tenant_id"] != tenant_id:
             raise EventNotFound(event_id)
-        return event_of(rows[0])
+        return read_asked_for(event_of, rows[0])
 
     async def list(self, tenant_id: str, query: EventFilter) -> Page[Event]:
-        """Read the events that match, newest first."""
+        """Read the events that match, newest first; what cannot be read is counted and left out."""
         parameters = _conditions(query)
 
         async def work(transaction: Transaction) -> Page[Event]:
@@ -87,7 +88,7 @@ class PostgresEvents:
             rows = await transaction.rows(_EVENTS["events_by_ids"], ids=found["ids"][: query.limit])
             more = len(found["ids"]) > len(rows)
             return Page(
-                items=[event_of(row) for row in rows],
+                items=legible(event_of, rows),
                 total=found["total"],
                 limit=query.limit,
                 offset=query.offset,
@@ -99,16 +100,20 @@ class PostgresEvents:
     async def stored(
         self, tenant_id: str | None, *, since: datetime, until: datetime, limit: int, after: UUID | None = None
     ) -> Sequence[Event]:
-        """Read events received in a range, oldest id first."""
-        rows = await self._database.rows(
+        """Read events received in a range, oldest id first; no page is empty for what cannot be read."""
+        after = after or _FIRST
+        while rows := await self._database.rows(
             _EVENTS["stored_events"],
             tenant_id=tenant_id,
             since=filters.instant(since),
             until=filters.instant(until),
-            after=after or _FIRST,
+            after=after,
             limit=limit,
-        )
-        return [event_of(row) for row in rows]
+        ):
+            if events := legible(event_of, rows):
+                return events
+            after = rows[-1]["id"]
+        return []
 
     async def purge(self, *, keep: timedelta, limit: int) -> int:
         """Remove what is old."""
@@ -149,7 +154,7 @@ async def _stored(transaction: Transaction, events: Sequence[Event]) -> Sequence
         tenant_ids=[event.tenant_id for event in keyed],
         idempotency_keys=[event.idempotency_key for event in keyed],
     )
-    return [event_of(row) for row in rows]
+    return [read_asked_for(event_of, row) for row in rows]
 
 
 async def _revisited(
@@ -163,12 +168,11 @@ async def _revisited(
     closed = await gatherings.lock_closed(transaction, closes)
     late = {gathering.id for gathering in closes} - closed
     rows = await transaction.rows(_EVENTS["lock_events"], ids=[resolved.event.id for resolved in batch])
-    stored = {row["id"]: event_of(row) for row in rows}
+    stored = {row["id"]: read_asked_for(event_of, row) for row in rows}
     shown = [
         shown_again(resolved, stored[resolved.event.id])
         for resolved in batch
-        if resolved.event.id in stored
-        and not any(match.gathering is not None and match.gathering.id in late for match in resolved.matches)
+        if resolved.event.id in stored and late.isdisjoint(_closing(resolved))
     ]
     await gatherings.close(transaction, closed)
     if not shown:
@@ -176,6 +180,12 @@ async def _revisited(
     accounts = Accounts(transaction.now)
     found = await situation(transaction, accounts, wanted(shown), locked=locked)
     return await write_again(transaction, accounts, decide(shown, found))
+
+
+def _closing(resolved: Resolved) -> set[UUID]:
+    """Tell which gatherings an entry of a revisit closes."""
+    closing = [resolved.gathering, *(match.gathering for match in resolved.matches)]
+    return {gathering.id for gathering in closing if gathering is not None}
 
 
 def _conditions(query: EventFilter) -> Parameters:

@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 from ...domain.event import Event, EventHandler
 from ...domain.flow import Gathering
-from ...ports.events import DueGathering, DueGatherings
-from .event_handler_rows import readable
+from ...ports.events import GATHERED_BYTES, DueGathering, DueGatherings
+from . import filters
+from .event_handler_rows import handler_of
 from .event_rows import event_of, gathering_of
-from .statements import statements
+from .legible import read_if_legible
+from .statements import Statement, statements
 from .transaction import Row, Transaction
 
 _EVENTS: Final = statements("events")
 _HANDLERS: Final = statements("event_handlers")
-_LAST: Final = UUID(int=2**128 - 1)
+_START: Final = (filters.EVER, UUID(int=0))
 
 
 async def due(transaction: Transaction, limit: int) -> DueGatherings:
     """List gatherings whose time has come; drop those that nobody acts upon, or of whose events none is left."""
-    rows = await transaction.rows(_EVENTS["due_gatherings"], now=transaction.now, limit=limit)
-    handlers = await _handlers(transaction, [row["handler_id"] for row in rows if row["enabled"]])
-    events = await _events(transaction, [id_ for row in rows if row["enabled"] for id_ in row["event_ids"]])
-    items = [_due(row, handlers, events) for row in rows if row["handler_id"] in handlers]
-    kept = [item for item in items if item.events]
-    await _drop(transaction, {row["id"] for row in rows} - {item.gathering.id for item in kept})
-    after_at, after_id = (rows[-1]["due_at"], rows[-1]["id"]) if len(rows) == limit else (transaction.now, _LAST)
-    [following] = await transaction.column(_EVENTS["next_gathering"], after_at=after_at, after_id=after_id)
-    return DueGatherings(items=kept, next_due=following, now=transaction.now)
+    items: list[DueGathering] = []
+    gone: set[UUID] = set()
+    last = _START
+    # Any number that cannot be read may come before the first that can.
+    while not items and (rows := await _page(transaction, last, limit)):
+        last = (rows[-1]["due_at"], rows[-1]["id"])
+        found = await _found(transaction, rows)
+        items = [item for row in rows if (item := found.due(row)) is not None]
+        gone |= {row["id"] for row in rows if found.is_gone(row)}
+    await _drop(transaction, gone)
+    [following] = await transaction.column(_EVENTS["next_gathering"], after_at=last[0], after_id=last[1])
+    return DueGatherings(items=items, next_due=following, now=transaction.now)
 
 
 async def lock_closed(transaction: Transaction, closes: Sequence[Gathering]) -> set[UUID]:
@@ -55,20 +62,47 @@ async def _drop(transaction: Transaction, ids: set[UUID]) -> None:
         await close(transaction, ids)
 
 
-def _due(row: Row, handlers: Mapping[UUID, EventHandler], events: Mapping[UUID, Event]) -> DueGathering:
-    return DueGathering(
-        handler=handlers[row["handler_id"]],
-        flow_key=row["flow_key"],
-        gathering=gathering_of(row),
-        events=[events[id_] for id_ in row["event_ids"] if id_ in events],
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What is stored of a page of gatherings, by ids; what cannot be read is None."""
+
+    handlers: Mapping[UUID, EventHandler | None]
+    events: Mapping[UUID, Event | None]
+
+    def is_gone(self, row: Row) -> bool:
+        """Tell whether nobody acts upon a gathering any more, or nothing of it is left."""
+        return not row["enabled"] or not any(id_ in self.events for id_ in row["event_ids"])
+
+    def due(self, row: Row) -> DueGathering | None:
+        """Read a gathering, if it is not gone and all of it can be read."""
+        handler = self.handlers.get(row["handler_id"])
+        events = [self.events[id_] for id_ in row["event_ids"] if id_ in self.events]
+        legible = [event for event in events if event is not None]
+        if handler is None or not events or len(legible) < len(events):
+            return None
+        return DueGathering(handler=handler, flow_key=row["flow_key"], gathering=gathering_of(row), events=legible)
+
+
+async def _page(transaction: Transaction, after: tuple[datetime, UUID], limit: int) -> Sequence[Row]:
+    return await transaction.rows(
+        _EVENTS["due_gatherings"],
+        now=transaction.now,
+        after_at=after[0],
+        after_id=after[1],
+        limit=limit,
+        bytes=GATHERED_BYTES,
     )
 
 
-async def _handlers(transaction: Transaction, ids: Sequence[UUID]) -> Mapping[UUID, EventHandler]:
-    rows = await transaction.rows(_HANDLERS["handlers_by_ids"], ids=list(set(ids))) if ids else []
-    return {handler.id: handler for handler in readable(rows)}
+async def _found(transaction: Transaction, rows: Sequence[Row]) -> _Found:
+    enabled = [row for row in rows if row["enabled"]]
+    handlers = await _by_ids(transaction, _HANDLERS["handlers_by_ids"], {row["handler_id"] for row in enabled})
+    events = await _by_ids(transaction, _EVENTS["events_by_ids"], {id_ for row in enabled for id_ in row["event_ids"]})
+    return _Found(
+        handlers={row["id"]: read_if_legible(handler_of, row) for row in handlers},
+        events={row["id"]: read_if_legible(event_of, row) for row in events},
+    )
 
 
-async def _events(transaction: Transaction, ids: Sequence[UUID]) -> Mapping[UUID, Event]:
-    rows = await transaction.rows(_EVENTS["events_by_ids"], ids=list(set(ids))) if ids else []
-    return {row["id"]: event_of(row) for row in rows}
+async def _by_ids(transaction: Transaction, statement: Statement, ids: Collection[UUID]) -> Sequence[Row]:
+    return await transaction.rows(statement, ids=list(ids)) if ids else []

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from ...domain.errors import StoreUnavailable
+from ...domain.errors import InvalidEvent, StoreUnavailable
 from ...domain.event import Event
 from ...domain.facts import EXECUTION_STARTED
 from ...domain.patterns import matches
@@ -17,9 +17,10 @@ from . import facts
 from .connection import TOO_LATE
 from .database import Database
 from .event_rows import outgoing_of
-from .positions import START, checked, position_of, position_text, read_position
+from .legible import read_if_legible
+from .positions import START, Position, checked, position_of, position_text, read_position
 from .statements import statements
-from .transaction import Transaction
+from .transaction import Row, Transaction
 
 _OUTBOX: Final = statements("outbox")
 _PAUSE_SECONDS: Final = 0.02
@@ -43,13 +44,15 @@ class PostgresOutbox:
             await self._database.write(work)
 
     async def read(self, *, after: str | None, limit: int, tenant_id: str | None = None) -> Outgoing:
-        """Read from behind a position on."""
+        """Read from behind a position on, past what cannot be read."""
         return await self._database.read(partial(_read, after=after, limit=limit, tenant_id=tenant_id))
 
-    async def listen(self, name: str, *, tenant_id: str | None, pattern: str, lease: timedelta) -> str:
+    async def listen(
+        self, name: str, *, tenant_id: str | None, pattern: str, lease: timedelta, after: str | None = None
+    ) -> str:
         """Register a listener, or keep one; a new one is told only once nobody is left who does not know of it."""
 
-        async def work(transaction: Transaction) -> bool:
+        async def work(transaction: Transaction) -> int | None:
             [row] = await transaction.rows(
                 _OUTBOX["listen"],
                 name=name,
@@ -60,11 +63,16 @@ class PostgresOutbox:
                 now=transaction.now,
             )
             await transaction.run(_OUTBOX["forget_listeners"], before=transaction.now - _LAPSED_FOR)
-            return bool(row["is_live"])
+            since: int | None = row["since"]
+            return since
 
-        if not await self._database.write(work):
+        since = await self._database.write(work)
+        if since is None:
             await self._be_known()
+            await self._database.rows(_OUTBOX["begin"], name=name, tenant_id=tenant_id, pattern=pattern)
         [horizon] = await self._database.rows(_OUTBOX["horizon"])
+        if after is not None and (since is None or checked(read_position(after), horizon) < (since, 0)):
+            raise InvalidEvent.of("position", "lies before what is listened to without a gap")
         return position_text((horizon["certain"], 0))
 
     async def progress(self, consumer: str) -> str | None:
@@ -83,11 +91,12 @@ class PostgresOutbox:
         transaction_id, sequence = read_position(position)
         await self._database.rows(_OUTBOX["advance"], name=consumer, transaction_id=transaction_id, sequence=sequence)
 
-    async def trim(self, *, keep: timedelta, limit: int) -> int:
-        """Remove what is old and was read by every consumer."""
+    async def trim(self, *, keep: timedelta, limit: int, consumers: Collection[str]) -> int:
+        """Remove what is old and was read by each of these consumers."""
 
         async def work(transaction: Transaction) -> int:
-            [removed] = await transaction.column(_OUTBOX["trim"], before=transaction.now - keep, limit=limit)
+            before = transaction.now - keep
+            [removed] = await transaction.column(_OUTBOX["trim"], before=before, limit=limit, consumers=list(consumers))
             return int(removed)
 
         return await self._database.write(work)
@@ -114,22 +123,31 @@ class PostgresOutbox:
 
 async def _read(transaction: Transaction, *, after: str | None, limit: int, tenant_id: str | None) -> Outgoing:
     [horizon] = await transaction.rows(_OUTBOX["horizon"])
-    begins = START if after is None else checked(read_position(after), horizon)
-    rows = await transaction.rows(
+    position = START if after is None else checked(read_position(after), horizon)
+    certain = horizon["certain"]
+    found: list[tuple[str, Event]] = []
+    while not found and (rows := await _page(transaction, position, certain, tenant_id=tenant_id, limit=limit)):
+        position = position_of(rows[-1])
+        read = [(position_text(position_of(row)), read_if_legible(outgoing_of, row)) for row in rows]
+        found = [(behind, event) for behind, event in read if event is not None]
+    if not found and (after is None or tenant_id is not None):
+        # All before has ended, and was looked through.
+        position = max(position, (certain, 0))
+    return Outgoing(
+        events=[event for _, event in found],
+        positions=[behind for behind, _ in found],
+        position=position_text(position),
+    )
+
+
+async def _page(
+    transaction: Transaction, after: Position, certain: int, *, tenant_id: str | None, limit: int
+) -> Sequence[Row]:
+    return await transaction.rows(
         _OUTBOX["outgoing"],
-        after_id=begins[0],
-        after_sequence=begins[1],
-        certain=horizon["certain"],
+        after_id=after[0],
+        after_sequence=after[1],
+        certain=certain,
         tenant_id=tenant_id,
         limit=limit,
-    )
-    positions = [position_text(position_of(row)) for row in rows]
-    # All before has ended, and was looked through.
-    ends = (horizon["certain"], 0)
-    is_moved = after is None or (tenant_id is not None and ends > begins)
-    last = position_text(ends) if is_moved else position_text(begins)
-    return Outgoing(
-        events=[outgoing_of(row) for row in rows],
-        positions=positions,
-        position=positions[-1] if positions else last,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Final
 from uuid import UUID
@@ -13,6 +13,7 @@ from ...domain.event_documents import handler_document, handler_from_document
 from ...domain.facts import may_be_fact
 from ...domain.json import encoded
 from .instants import from_micros, to_micros
+from .readable import readable
 from .transaction import Parameters, Row
 
 _COUNTS: Final = tuple(field.name for field in fields(HandlerCounters) if field.name != "last_triggered")
@@ -49,13 +50,9 @@ def handler_of(row: Row) -> EventHandler:
     )
 
 
-def readable_handlers(rows: Iterable[Row]) -> Iterator[EventHandler]:
+def readable_handlers(rows: Iterable[Row]) -> list[EventHandler]:
     """Read handlers, leaving out what somebody else wrote and nobody can read: it hinders no other handler."""
-    for row in rows:
-        try:
-            yield handler_of(row)
-        except (ValueError, TypeError):
-            continue
+    return [handler for _, handler in readable(rows, handler_of)]
 
 
 def counts_row(handler_id: UUID, more: HandlerCounters) -> Parameters:
@@ -74,6 +71,7 @@ def listener_row(handler: EventHandler) -> Parameters | None:
         "handler_id": str(handler.id),
         "tenant_id": None if definition.every_tenant else handler.tenant_id,
         "pattern": definition.event,
+        "since": None,
         "expires_at": None,
     }
 

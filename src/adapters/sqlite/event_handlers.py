@@ -16,8 +16,9 @@ from .accounts import insert, read_jobs
 from .database import Database
 from .decisions import refuse_taken_key, write_decision
 from .event_handler_rows import handler_of, handler_row, listener_row, own_job, owning, readable_handlers
+from .readable import read_asked_for
 from .statements import statements
-from .transaction import LARGEST, Parameters, Transaction, array
+from .transaction import LARGEST, Parameters, Row, Transaction, array
 
 _HANDLERS: Final = statements("event_handlers")
 _OUTBOX: Final = statements("outbox")
@@ -54,7 +55,7 @@ class SqliteEventHandlers:
             [found] = transaction.rows(_HANDLERS["matching_handlers"], tenant_id=tenant_id, **parameters)
             rows = transaction.rows(_HANDLERS["handlers_by_ids"], ids=array(json.loads(found["ids"])))
             return Page(
-                items=[handler_of(row) for row in rows],
+                items=readable_handlers(rows),
                 total=found["total"],
                 limit=query.limit,
                 offset=query.offset,
@@ -93,7 +94,9 @@ class SqliteEventHandlers:
         """Remove a handler with all that waits for it."""
 
         def work(transaction: Transaction) -> None:
-            _decide(transaction, own_job(_existing(transaction, tenant_id, handler_id)), job)
+            # Told by its row alone, so that one that cannot be read can be removed too.
+            own = _row(transaction, tenant_id, handler_id)["job_id"]
+            _decide(transaction, None if own is None else UUID(own), job)
             transaction.run(_HANDLERS["remove_handler"], id=str(handler_id))
             transaction.run(_HANDLERS["raise_revision"])
 
@@ -107,17 +110,22 @@ class SqliteEventHandlers:
             if revision == known:
                 return None
             rows = transaction.rows(_HANDLERS["enabled_handlers"])
-            return Registry(revision=revision, handlers=list(readable_handlers(rows)))
+            return Registry(revision=revision, handlers=readable_handlers(rows))
 
         return await self._database.read(work)
 
 
 def _existing(transaction: Transaction, tenant_id: str, handler_id: UUID) -> EventHandler:
-    """Read a handler of a tenant, or raise EventHandlerNotFound."""
+    """Read a handler of a tenant, or raise EventHandlerNotFound, or Conflict if it cannot be read."""
+    return read_asked_for(_row(transaction, tenant_id, handler_id), handler_of)
+
+
+def _row(transaction: Transaction, tenant_id: str, handler_id: UUID) -> Row:
+    """Find the row of a handler of a tenant, or raise EventHandlerNotFound."""
     row = transaction.row(_HANDLERS["handlers_by_ids"], ids=array([handler_id]))
     if row is None or row["tenant_id"] != tenant_id:
         raise EventHandlerNotFound(handler_id)
-    return handler_of(row)
+    return row
 
 
 def _saved(transaction: Transaction, handler: EventHandler) -> EventHandler:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from ...domain.event import Event, EventOrigin
 from ...domain.event_documents import impact_document, impact_from_document
+from ...domain.fields import an_object
 from ...domain.flow import FlowState, Gathering
 from ...domain.impact import Impact
 from ...domain.json import document_of, document_text, encoded
@@ -67,7 +68,7 @@ def event_of(row: Row) -> Event:
         source=row["source"],
         subject=row["subject"],
         idempotency_key=row["idempotency_key"],
-        attributes=json.loads(row["attributes"]),
+        attributes=an_object(json.loads(row["attributes"])),
         correlation_id=row["correlation_id"],
         cause=None if row["cause"] is None else UUID(row["cause"]),
         depth=row["depth"],

@@ -21,11 +21,12 @@ from ...ports.queries import EventFilter
 from ...ports.stores import Page
 from . import gatherings
 from .database import Database
-from .event_rows import event_row, impact_row
+from .event_rows import event_of, event_row, impact_row
 from .fanning import read_events, situation, write
-from .instants import to_micros
+from .instants import from_micros, to_micros
+from .readable import read_asked_for, readable
 from .statements import statements
-from .transaction import LARGEST, Parameters, Transaction, array
+from .transaction import LARGEST, Parameters, Row, Transaction, array
 
 _EVENTS: Final = statements("events")
 _HANDLERS: Final = statements("event_handlers")
@@ -50,8 +51,10 @@ class SqliteEvents:
             answered = {event.id: event for event in read_events(transaction, set(known.values()))}
             fresh = iter(fanned.events)
             events = [
-                Triggered(event=answered[known[place]], is_duplicate=True) if place in known else next(fresh)
-                for place in range(len(batch))
+                Triggered(event=answered.get(known[place], each.event), is_duplicate=True)
+                if place in known
+                else next(fresh)
+                for place, each in enumerate(batch)
             ]
             return replace(fanned, events=events)
 
@@ -66,8 +69,7 @@ class SqliteEvents:
             shown = [
                 shown_again(each, stored[each.event.id])
                 for each in batch
-                if each.event.id in stored
-                and not any(match.gathering is not None and match.gathering.id in late for match in each.matches)
+                if each.event.id in stored and (each.gathering is None or each.gathering.id not in late)
             ]
             fanned = _decided(transaction, shown, decide)
             transaction.run_many(_EVENTS["save_impact"], (impact_row(each.event) for each in fanned.events))
@@ -83,10 +85,10 @@ class SqliteEvents:
         """Read one event."""
 
         def work(transaction: Transaction) -> Event:
-            found = read_events(transaction, [event_id])
-            if not found or found[0].tenant_id != tenant_id:
+            row = transaction.row(_EVENTS["events_by_ids"], ids=array([event_id]))
+            if row is None or row["tenant_id"] != tenant_id:
                 raise EventNotFound(event_id)
-            return found[0]
+            return read_asked_for(row, event_of)
 
         return await self._database.read(work)
 
@@ -97,13 +99,13 @@ class SqliteEvents:
         def work(transaction: Transaction) -> Page[Event]:
             [found] = transaction.rows(_EVENTS["matching_events"], tenant_id=tenant_id, **parameters)
             ids = json.loads(found["ids"])
-            shown = read_events(transaction, ids[: query.limit])
+            rows = transaction.rows(_EVENTS["events_by_ids"], ids=array(ids[: query.limit]))
             return Page(
-                items=shown,
+                items=[event for _, event in readable(rows, event_of)],
                 total=found["total"],
                 limit=query.limit,
                 offset=query.offset,
-                next_cursor=write_cursor(query, _position(shown[-1])) if len(ids) > len(shown) else None,
+                next_cursor=write_cursor(query, _position(rows[-1])) if len(ids) > len(rows) else None,
             )
 
         return await self._database.read(work)
@@ -117,11 +119,19 @@ class SqliteEvents:
             "since": to_micros(since),
             "until": to_micros(until),
             "limit": limit,
-            "after": "" if after is None else str(after),
         }
-        return await self._database.read(
-            lambda transaction: read_events(transaction, transaction.column(_EVENTS["stored_events"], **conditions))
-        )
+
+        def work(transaction: Transaction) -> Sequence[Event]:
+            behind = "" if after is None else str(after)
+            while True:
+                ids = transaction.column(_EVENTS["stored_events"], after=behind, **conditions)
+                found = read_events(transaction, ids)
+                # Nothing at all would mean that there is nothing more.
+                if found or len(ids) < limit:
+                    return found
+                behind = ids[-1]
+
+        return await self._database.read(work)
 
     async def purge(self, *, keep: timedelta, limit: int) -> int:
         """Remove what is old."""
@@ -180,5 +190,5 @@ def _conditions(query: EventFilter) -> Parameters:
     }
 
 
-def _position(event: Event) -> Position:
-    return Position(value=event.received_at, id=event.id)
+def _position(row: Row) -> Position:
+    return Position(value=from_micros(row["received_at"]), id=UUID(row["id"]))

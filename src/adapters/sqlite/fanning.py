@@ -19,6 +19,7 @@ from .event_handler_rows import counts_row
 from .event_rows import event_of, flow_of, flow_row, gathering_row
 from .facts import append
 from .plans import write_plans
+from .readable import readable
 from .statements import statements
 from .transaction import Transaction, array
 
@@ -58,8 +59,9 @@ def write(transaction: Transaction, accounts: Accounts, decided: FannedOut) -> F
 
 
 def read_events(transaction: Transaction, ids: Iterable[object]) -> list[Event]:
-    """Read events, those that are there, in the order of the ids."""
-    return [event_of(row) for row in transaction.rows(_EVENTS["events_by_ids"], ids=array(ids))]
+    """Read events, those that are there and can be read, in the order of the ids."""
+    rows = transaction.rows(_EVENTS["events_by_ids"], ids=array(ids))
+    return [event for _, event in readable(rows, event_of)]
 
 
 def _jobs(transaction: Transaction, accounts: Accounts, ids: Collection[UUID]) -> dict[UUID, ScheduledJob]:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Final
 from uuid import UUID
 
+from ...domain.event import Event
 from ...domain.flow import Gathering
-from ...ports.events import DueGathering, DueGatherings
+from ...ports.events import GATHERED_BYTES, DueGathering, DueGatherings
 from .event_handler_rows import readable_handlers
-from .event_rows import gathering_of
-from .fanning import read_events
+from .event_rows import event_of, gathering_of
+from .instants import from_micros
+from .readable import readable
 from .statements import statements
-from .transaction import Row, Transaction, array
+from .transaction import LARGEST, Parameters, Row, Transaction, array
 
 _EVENTS: Final = statements("events")
 _HANDLERS: Final = statements("event_handlers")
+_FIRST: Final[Parameters] = {"due_at": -LARGEST, "id": ""}
+"""Behind which every gathering lies."""
 
 
 def close(transaction: Transaction, gatherings: Sequence[Gathering]) -> set[UUID]:
@@ -30,33 +35,48 @@ def close(transaction: Transaction, gatherings: Sequence[Gathering]) -> set[UUID
 def due(transaction: Transaction, limit: int) -> DueGatherings:
     """List gatherings whose time has come; what is due in vain, or waits for events that are gone, is dropped."""
     _remove(transaction, transaction.rows(_EVENTS["gatherings_in_vain"], now=transaction.now_micros))
-    rows = transaction.rows(_EVENTS["due_gatherings"], limit=limit + 1)
-    first = [(row, gathering_of(row)) for row in rows]
-    found = [(row, gathering) for row, gathering in first[:limit] if gathering.due_at <= transaction.now]
-    beyond = first[len(found) :]
-    items = _read(transaction, found)
-    acted_upon = {item.gathering.id for item in items}
-    _remove(transaction, [row for row, gathering in found if gathering.id not in acted_upon])
-    return DueGatherings(items=items, next_due=beyond[0][1].due_at if beyond else None, now=transaction.now)
+    items: list[DueGathering] = []
+    room, behind = GATHERED_BYTES, _FIRST
+    while True:
+        rows = transaction.rows(_EVENTS["due_gatherings"], **behind, limit=limit - len(items) + 1)
+        ready = [row for row in rows[: limit - len(items)] if row["due_at"] <= transaction.now_micros]
+        sizes = accumulate(row["data_bytes"] for row in ready)
+        taken = ready[: max(sum(size <= room for size in sizes), 0 if items else 1)]
+        found = _read(transaction, taken)
+        items += [item for _, item in found]
+        if len(found) == len(taken):
+            beyond = rows[len(taken) :]
+            next_due = from_micros(beyond[0]["due_at"]) if beyond else None
+            return DueGatherings(items=items, next_due=next_due, now=transaction.now)
+        # In place of what was passed over there may be more behind it.
+        room -= sum(row["data_bytes"] for row, _ in found)
+        behind = {name: taken[-1][name] for name in _FIRST}
 
 
-def _read(transaction: Transaction, found: Sequence[tuple[Row, Gathering]]) -> list[DueGathering]:
-    if not found:
+def _read(transaction: Transaction, taken: Sequence[Row]) -> list[tuple[Row, DueGathering]]:
+    """Read gatherings with their handlers and events, but for those of which something cannot be read."""
+    gatherings = list(readable(taken, gathering_of))
+    if not gatherings:
         return []
-    handler_rows = transaction.rows(_HANDLERS["handlers_by_ids"], ids=array({row["handler_id"] for row, _ in found}))
+    handler_rows = transaction.rows(_HANDLERS["handlers_by_ids"], ids=array({row["handler_id"] for row in taken}))
     handlers = {str(handler.id): handler for handler in readable_handlers(handler_rows)}
-    event_ids = {event_id for _, gathering in found for event_id in gathering.event_ids}
-    events = {event.id: event for event in read_events(transaction, event_ids)}
-    return [
-        DueGathering(
-            handler=handlers[row["handler_id"]],
-            flow_key=row["flow_key"],
-            gathering=gathering,
-            events=[events[event_id] for event_id in gathering.event_ids if event_id in events],
-        )
-        for row, gathering in found
-        if row["handler_id"] in handlers and any(event_id in events for event_id in gathering.event_ids)
-    ]
+    stored = _events(transaction, {event_id for _, gathering in gatherings for event_id in gathering.event_ids})
+    _remove(transaction, [row for row, gathering in gatherings if stored.keys().isdisjoint(gathering.event_ids)])
+    found = []
+    for row, gathering in gatherings:
+        held = [stored[event_id] for event_id in gathering.event_ids if event_id in stored]
+        events = [event for event in held if event is not None]
+        handler = handlers.get(row["handler_id"])
+        if handler is not None and events and len(events) == len(held):
+            item = DueGathering(handler=handler, flow_key=row["flow_key"], gathering=gathering, events=events)
+            found.append((row, item))
+    return found
+
+
+def _events(transaction: Transaction, ids: Iterable[UUID]) -> Mapping[UUID, Event | None]:
+    """Read the events that are there, by their ids; one that cannot be read is None."""
+    rows = transaction.rows(_EVENTS["events_by_ids"], ids=array(ids))
+    return {UUID(row["id"]): None for row in rows} | {event.id: event for _, event in readable(rows, event_of)}
 
 
 def _remove(transaction: Transaction, rows: Iterable[Row]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -14,8 +14,9 @@ from ...ports.events import Outgoing
 from .database import Database
 from .facts import append, interest
 from .instants import span_micros, to_micros
+from .readable import readable
 from .statements import statements
-from .transaction import LARGEST, Transaction
+from .transaction import LARGEST, Row, Transaction, array
 
 _OUTBOX: Final = statements("outbox")
 
@@ -44,26 +45,41 @@ class SqliteOutbox:
             if start < first:
                 raise InvalidEvent.of("position", "what followed it is not kept any more")
             statement = _OUTBOX["read"] if tenant_id is None else _OUTBOX["read_of_tenant"]
-            rows = transaction.rows(statement, after=start, limit=limit, tenant_id=tenant_id)
-            return Outgoing(
-                events=[event_from_document(json.loads(row["event"])) for row in rows],
-                positions=[str(row["position"]) for row in rows],
-                position=str(rows[-1]["position"] if len(rows) == limit else last),
-            )
+            while True:
+                rows = transaction.rows(statement, after=start, limit=limit, tenant_id=tenant_id)
+                start = rows[-1]["position"] if len(rows) == limit else last
+                found = list(readable(rows, _event))
+                # Nothing at all would mean that there is nothing more.
+                if found or len(rows) < limit:
+                    return Outgoing(
+                        events=[event for _, event in found],
+                        positions=[str(row["position"]) for row, _ in found],
+                        position=str(start),
+                    )
 
         return await self._database.watch(work)
 
-    async def listen(self, name: str, *, tenant_id: str | None, pattern: str, lease: timedelta) -> str:
+    async def listen(
+        self, name: str, *, tenant_id: str | None, pattern: str, lease: timedelta, after: str | None = None
+    ) -> str:
         """Register a listener, or keep one."""
 
-        def work(transaction: Transaction) -> str:
+        def work(transaction: Transaction) -> tuple[int, int]:
             now = transaction.now_micros
             transaction.run(_OUTBOX["forget_listeners"], now=now)
-            listener = {"name": name, "handler_id": None, "tenant_id": tenant_id, "pattern": pattern}
+            known = transaction.column(
+                _OUTBOX["listens_since"], name=name, tenant_id=tenant_id, pattern=pattern, now=now
+            )
+            [since] = known or transaction.column(_OUTBOX["skip_position"])
+            listener = {"name": name, "handler_id": None, "tenant_id": tenant_id, "pattern": pattern, "since": since}
             transaction.run(_OUTBOX["listen"], **listener, expires_at=now + span_micros(lease))
-            return str(_bounds(transaction)[1])
+            return since, _bounds(transaction)[1]
 
-        return await self._database.write(work)
+        since, last = await self._database.write(work)
+        # It listens all the same, so that is written before anything is refused.
+        if after is not None and _number(after, last) < since:
+            raise InvalidEvent.of("position", "nobody listened there, or not all the time since")
+        return str(last)
 
     async def progress(self, consumer: str) -> str | None:
         """Tell how far a consumer has come."""
@@ -79,14 +95,22 @@ class SqliteOutbox:
 
         await self._database.write(work)
 
-    async def trim(self, *, keep: timedelta, limit: int) -> int:
-        """Remove what is old and was read by every consumer."""
+    async def trim(self, *, keep: timedelta, limit: int, consumers: Collection[str]) -> int:
+        """Remove what is old and was read by each of these consumers."""
 
         def work(transaction: Transaction) -> int:
             before = to_micros(transaction.now - keep)
-            return len(transaction.column(_OUTBOX["trim"], before=before, limit=limit, largest=LARGEST))
+            passed = {"consumers": array(consumers), "largest": LARGEST}
+            removed = transaction.column(_OUTBOX["trim"], before=before, limit=limit, **passed)
+            if removed:
+                transaction.run(_OUTBOX["save_end"], position=max(removed))
+            return len(removed)
 
         return await self._database.write(work)
+
+
+def _event(row: Row) -> Event:
+    return event_from_document(json.loads(row["event"]))
 
 
 def _bounds(transaction: Transaction) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from threading import Lock
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from ...ports.metrics import BUCKETS
+from ...ports.metrics import BEGUN, BUCKETS
 from ...ports.telemetry import Attribute, Metric
 
 Labels: TypeAlias = Mapping[str, Attribute]
@@ -46,6 +46,8 @@ class Figures:
         self._series: dict[Metric, dict[tuple[tuple[str, Attribute], ...], Series]] = {metric: {} for metric in Metric}
         self._watched: dict[Metric, Callable[[], float]] = {}
         self._known: dict[tuple[Metric, tuple[tuple[str, Attribute], ...]], Series] = {}
+        for metric, labels in BEGUN:
+            self.add(metric, 0, labels)
 
     def add(self, metric: Metric, amount: float, labels: Labels) -> None:
         """Raise a counter."""

@@ -19,7 +19,10 @@ from ...domain.trace import TraceContext
 from ...ports.telemetry import Attribute, Metric, Span, SpanStart
 from .scope import ABOUT, INNERMOST, About, UnrecordedSpan
 
-_SECRETS: Final = ("password", "secret", "token", "authorization", "cookie", "api_key", "credential")
+_SECRETS: Final = (
+    *("password", "passwd", "secret", "token", "authorization", "cookie", "credential"),
+    *("api_key", "apikey", "private_key"),
+)
 _MASK: Final = "***"
 _DEPTH: Final = 8
 _URL_PASSWORD: Final = re.compile(r"(://[^/@\s:?#]*:)[^/@\s]+@")
@@ -124,7 +127,7 @@ def mask_secrets(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMap
 
 
 def _masked(name: object, value: object, depth: int = 0) -> object:
-    if isinstance(name, str) and any(secret in name.lower() for secret in _SECRETS):
+    if isinstance(name, str) and any(secret in name.lower().replace("-", "_") for secret in _SECRETS):
         return _MASK
     match value:
         case str() if "://" in value:

@@ -95,17 +95,23 @@ class CallIn(Input):
     """Call a handler, through a job that goes where the event handler goes."""
 
     type: Literal["call"]
-    handler_name: Text
+    handler_name: Text | None = Field(default=None, description="May be left out for http and command.")
     handler_type: HandlerType = HandlerType.FUNCTION
     payload: Template = None
     options: dict[str, AnyJson] = Field(
         default_factory=dict, description="Fields of that job, such as max_retries, concurrency or timeout_ms."
     )
 
+    @model_validator(mode="after")
+    def _function_has_a_name(self) -> Self:
+        if self.handler_name is None and self.handler_type not in {HandlerType.HTTP, HandlerType.COMMAND}:
+            raise misplaced("action.handler_name", "is required")
+        return self
+
     def action(self) -> Call:
         """Give the action as the domain knows it."""
         return Call(
-            handler_name=self.handler_name,
+            handler_name=self.handler_name or self.handler_type.value,
             handler_type=self.handler_type.value,
             payload=self.payload,
             options=self.options,

@@ -11,9 +11,9 @@ from uuid import UUID
 from pydantic import ConfigDict, Field
 
 from ....domain.errors import InvalidEventHandler, InvalidInput
-from ....domain.event import EventHandler, EventHandlerDefinition, HandlerCounters, HandlerMode, RunJob
+from ....domain.event import EventHandler, EventHandlerDefinition, EventHandlerMode, HandlerCounters, RunJob
 from ....domain.json import Json
-from ....ports.scheduler import EventHandlerChanges
+from ....ports.event_requests import EventHandlerChanges
 from .actions import ActionIn, ActionOut, RunJobIn, read_action, shown_action, written_action
 from .fields import Flag, Key, Name, Priority, ShownInstant, Text
 from .flows import FlowIn, FlowOut
@@ -30,7 +30,7 @@ class HandlerFields(Input):
     name: Name | None = None
     key: Key | None = None
     filter: Text | None = Field(default=None, description="CEL over `event`; true for what is acted upon.")
-    mode: HandlerMode = _DEFAULTS.mode
+    mode: EventHandlerMode = _DEFAULTS.mode
     priority: Priority = _DEFAULTS.priority
     enabled: Flag = _DEFAULTS.enabled
     flow: FlowIn = FlowIn()
@@ -116,7 +116,7 @@ class EventHandlerOut(Output):
     event: str
     filter: str | None
     action: ActionOut
-    mode: HandlerMode
+    mode: EventHandlerMode
     priority: int
     enabled: bool
     every_tenant: bool

@@ -17,7 +17,8 @@ from ....domain.impact import HandlerImpact, Impact, Touch
 from ....domain.json import Json
 from ....domain.patterns import NAME_BOUNDS
 from ....domain.trace import TraceContext, read_trace_context
-from ....ports.scheduler import EVENTS_BOUNDS, IDEMPOTENCY_KEY_BOUNDS, EventOutcome, EventReport
+from ....ports.event_requests import EVENTS_BOUNDS, EventOutcome, EventReport
+from ....ports.scheduler import IDEMPOTENCY_KEY_BOUNDS
 from .executions import ExecutionOut
 from .fields import AnyJson, Instant, ShownInstant, Text, written_instant
 from .model import Input, Output

@@ -33,7 +33,8 @@ _WORDS: Final = MappingProxyType(
         "less_than_equal": "must be {le} or less",
         "string_too_short": "must have at least {min_length} characters",
         "string_too_long": "must have at most {max_length} characters",
-        "too_long": "must have at most {max_length} entries",
+        "too_short": "must have at least {min_length} {units}",
+        "too_long": "must have at most {max_length} {units}",
         "union_tag_invalid": "must be one of {expected_tags}",
         "union_tag_not_found": "is required",
         "enum": "must be one of {expected}",
@@ -104,7 +105,9 @@ def _place(detail: ErrorDetails) -> tuple[int | str, ...]:
 
 def _message(detail: ErrorDetails) -> str:
     if words := _WORDS.get(detail["type"]):
-        return words.format(**_context(detail))
+        # Of a text that was looked at otherwise first, pydantic says as little as of any other value.
+        units = "characters" if _context(detail).get("field_type") == "Value" else "entries"
+        return words.format(**{"units": units, **_context(detail)})
     return re.sub(r"^\w+ should ", "must ", detail["msg"].removeprefix("Value error, "))
 
 

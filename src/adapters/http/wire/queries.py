@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from ....domain.definition import TEXT_BOUNDS
-from ....domain.errors import InvalidEvent, InvalidInput, InvalidSchedule
+from ....domain.errors import InvalidEvent, InvalidEventHandler, InvalidInput, InvalidSchedule
 from ....domain.event_definition import EVENT_TEXT_BOUNDS
 from ....domain.execution import ExecutionStatus, Origin
 from ....domain.job import JobStatus, JobType
@@ -128,6 +128,8 @@ class ExecutionQuery(HistoryQuery):
 class EventQuery(Paging):
     """Which events; every condition must hold, several values of one mean either."""
 
+    refusal: ClassVar[type[InvalidInput]] = InvalidEvent
+
     name: tuple[Term, ...] = ()
     name_prefix: Term | None = None
     source: tuple[Place, ...] = ()
@@ -143,6 +145,8 @@ class EventQuery(Paging):
 
 class EventHandlerQuery(Input):
     """Which event handlers."""
+
+    refusal: ClassVar[type[InvalidInput]] = InvalidEventHandler
 
     event: tuple[Term, ...] = Field(default=(), description="Handlers of these very patterns.")
     key: tuple[Term, ...] = ()

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import Field
 
 from ....domain.errors import InvalidInput
-from ....ports.scheduler import Replay
+from ....ports.event_requests import Replay
 from .fields import Flag, Instant
 from .model import Input, Output
 

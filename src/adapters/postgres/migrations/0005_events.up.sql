@@ -84,6 +84,8 @@ CREATE TABLE events (
     matched integer NOT NULL,
     attributes json NOT NULL,
     data json,
+    -- So that whoever reads many knows how much it will be before.
+    data_bytes integer GENERATED ALWAYS AS (octet_length(data::text)) STORED,
     impact json NOT NULL
 );
 
@@ -137,7 +139,10 @@ CREATE TABLE event_listeners (
     pattern text NOT NULL,
     -- Whether it would hear that an execution has started: a claim, which is one statement, asks for nothing else.
     hears_starts boolean NOT NULL,
-    expires_at timestamptz
+    expires_at timestamptz,
+    -- From which transaction on a listener has heard all without a gap; unknown until nobody is left who does not know
+    -- of it.
+    since xid8
 );
 
 CREATE INDEX event_listeners_of_handler ON event_listeners (handler_id) WHERE handler_id IS NOT NULL;

@@ -52,12 +52,16 @@ VALUES (:id, :tenant_id, :version, :created_by, :created_at, :updated_at, :job_i
 INSERT INTO event_handler_counters (handler_id) VALUES (:id);
 
 -- name: lock_handler
--- The one that a request changes, or removes.
+-- The one that a request changes. Whoever holds counters of jobs, which come before it here, still may refer to it.
 SELECT h.*, c.triggered, c.matched, c.succeeded, c.failed, c.last_triggered
 FROM event_handlers AS h
 JOIN event_handler_counters AS c ON c.handler_id = h.id
 WHERE h.id = :id AND h.tenant_id = :tenant_id
-FOR UPDATE OF h;
+FOR NO KEY UPDATE OF h;
+
+-- name: lock_handler_to_remove
+-- Nobody comes with a new key, or lets events wait, from here on.
+SELECT job_id FROM event_handlers WHERE id = :id AND tenant_id = :tenant_id FOR UPDATE;
 
 -- name: save_handler
 -- What a request changes.
@@ -79,6 +83,10 @@ DELETE FROM event_listeners WHERE handler_id = :handler_id;
 -- name: lock_flows_of_handler
 -- Keys come before all else that is locked, also for whoever removes their handler.
 SELECT flow_key FROM event_flows WHERE handler_id = :handler_id ORDER BY handler_id, flow_key FOR UPDATE;
+
+-- name: lock_gatherings_of_handler
+-- Next after keys, as for whoever acts upon them: who waits for a job of that one must not be waited for.
+SELECT id FROM event_gatherings WHERE handler_id = :handler_id ORDER BY id FOR UPDATE;
 
 -- name: newer_flows
 -- How many keys, once the handler itself is locked, somebody else has who was faster.

@@ -82,10 +82,24 @@ ORDER BY id
 LIMIT :limit;
 
 -- name: remove_events
--- What another node is removing meanwhile is its own, and not counted twice.
+-- What another node is removing meanwhile is its own, and not counted twice. What is old and still waits, of which
+-- there is little, is found out first, once: what began to gather later holds nothing so old.
 DELETE FROM events
 WHERE id = ANY(ARRAY(
-    SELECT id FROM events WHERE received_at < :before ORDER BY received_at, id LIMIT :limit FOR UPDATE SKIP LOCKED
+    SELECT id
+    FROM events
+    WHERE
+        received_at < :before
+        AND id <> ALL(ARRAY(
+            SELECT e.id
+            FROM events AS e
+            WHERE
+                e.received_at < :before
+                AND e.id IN (SELECT unnest(g.event_ids) FROM event_gatherings AS g WHERE g.first_at < :before)
+        ))
+    ORDER BY received_at, id
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
 ))
 RETURNING id;
 
@@ -165,13 +179,30 @@ FROM closed
 WHERE f.handler_id = closed.handler_id AND f.flow_key = closed.flow_key AND f.gathering_id = closed.id;
 
 -- name: due_gatherings
--- Earliest first, with whether their handler still acts.
-SELECT g.*, h.enabled
-FROM event_gatherings AS g
-JOIN event_handlers AS h ON h.id = g.handler_id
-WHERE g.due_at <= :now
-ORDER BY g.due_at, g.id
-LIMIT :limit;
+-- Earliest first from behind one on, with whether their handler still acts: as many as have so many bytes of data
+-- together, but at least one.
+WITH due AS (
+    SELECT
+        g.*, h.enabled,
+        CASE
+            WHEN h.enabled
+                THEN (SELECT coalesce(sum(e.data_bytes), 0) FROM events AS e WHERE e.id = ANY(g.event_ids))
+            ELSE 0
+        END AS bytes
+    FROM event_gatherings AS g
+    JOIN event_handlers AS h ON h.id = g.handler_id
+    WHERE g.due_at <= :now AND (g.due_at, g.id) > (:after_at::timestamptz, :after_id::uuid)
+    ORDER BY g.due_at, g.id
+    LIMIT :limit
+),
+
+counted AS (
+    SELECT *, sum(bytes) OVER up_to_here AS together, row_number() OVER up_to_here AS place
+    FROM due
+    WINDOW up_to_here AS (ORDER BY due_at, id)
+)
+
+SELECT * FROM counted WHERE together <= :bytes::bigint OR place = 1 ORDER BY place;
 
 -- name: next_gathering
 -- When the earliest is due that is not among these.

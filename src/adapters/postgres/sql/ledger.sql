@@ -30,15 +30,15 @@ WHERE
     )
 RETURNING
     e.id, e.job_id, e.tenant_id, e.origin, e.payload, e.attempt, e.failures, e.max_retries, e.scheduled_at,
-    e.created_at, e.available_at, e.started_at, e.idempotency_key, e.correlation_id, e.event_id, e.trace_id, e.span_id,
-    e.trace_flags, e.tracestate, j.definition;
+    e.created_at, e.available_at, e.started_at, e.idempotency_key, e.correlation_id, e.event_id, e.depth, e.trace_id,
+    e.span_id, e.trace_flags, e.tracestate, j.definition;
 
 -- name: claimed
 -- For a worker that never heard what its claim came to.
 SELECT
     e.id, e.job_id, e.tenant_id, e.origin, e.payload, e.attempt, e.failures, e.max_retries, e.scheduled_at,
-    e.created_at, e.available_at, e.started_at, e.idempotency_key, e.correlation_id, e.event_id, e.trace_id, e.span_id,
-    e.trace_flags, e.tracestate, j.definition
+    e.created_at, e.available_at, e.started_at, e.idempotency_key, e.correlation_id, e.event_id, e.depth, e.trace_id,
+    e.span_id, e.trace_flags, e.tracestate, j.definition
 FROM executions AS e
 JOIN jobs AS j ON j.id = e.job_id
 WHERE e.id = ANY(:ids::uuid[]) AND e.status || '' = 'running' AND e.worker_id = :worker_id;
@@ -154,7 +154,7 @@ SELECT (
 SELECT
     e.id, e.job_id, e.tenant_id, e.status, e.origin, e.payload, e.attempt, e.failures, e.max_retries, e.scheduled_at,
     e.created_at, e.available_at, e.started_at, e.lease_expires_at, e.idempotency_key, e.correlation_id, e.event_id,
-    e.trace_id, e.span_id, e.trace_flags, e.tracestate, j.definition
+    e.depth, e.trace_id, e.span_id, e.trace_flags, e.tracestate, j.definition
 FROM executions AS e
 JOIN jobs AS j ON j.id = e.job_id
 WHERE

@@ -1,6 +1,6 @@
 -- name: listeners
--- Who listens to facts at present.
-SELECT tenant_id, pattern FROM event_listeners WHERE expires_at IS NULL OR expires_at > :now;
+-- Who listens to facts at present, whoever they are.
+SELECT DISTINCT tenant_id, pattern FROM event_listeners WHERE expires_at IS NULL OR expires_at > :now;
 
 -- name: append
 -- In their order; which transaction it is and where in the outbox they stand the columns say for themselves.
@@ -32,21 +32,28 @@ ORDER BY o.transaction_id, o.sequence
 LIMIT :limit;
 
 -- name: listen
--- A new one, or one more lease; whether it was heard all the time until now.
-WITH known AS (SELECT expires_at > :now AS is_live, tenant_id, pattern FROM event_listeners WHERE name = :name)
-
+-- A new one, or one more lease; since when it has heard all, if it is known. What a copy of a database from another
+-- server says of that means nothing here.
 INSERT INTO event_listeners AS l (name, tenant_id, pattern, hears_starts, expires_at)
 VALUES (:name, :tenant_id, :pattern, :hears_starts, :now::timestamptz + :lease::interval)
 ON CONFLICT (name) DO UPDATE
 SET
     tenant_id = excluded.tenant_id, pattern = excluded.pattern, hears_starts = excluded.hears_starts,
-    expires_at = excluded.expires_at
-RETURNING coalesce(
-    (
-        SELECT known.is_live AND known.pattern = :pattern AND known.tenant_id IS NOT DISTINCT FROM :tenant_id
-        FROM known
-    ), false
-) AS is_live;
+    expires_at = excluded.expires_at,
+    since = CASE
+        WHEN
+            l.expires_at > :now AND l.pattern = excluded.pattern AND l.tenant_id IS NOT DISTINCT FROM excluded.tenant_id
+            AND l.since <= pg_current_xact_id()
+            THEN l.since
+    END
+RETURNING since::text::bigint AS since;
+
+-- name: begin
+-- From here on all is heard: nobody who does not know of the listener is left. Another caller may have been faster.
+UPDATE event_listeners
+SET since = pg_snapshot_xmin(pg_current_snapshot())
+WHERE
+    name = :name AND pattern = :pattern AND tenant_id IS NOT DISTINCT FROM :tenant_id::text AND since IS NULL;
 
 -- name: forget_listeners
 -- Those whose lease is long over; one that is being renewed meanwhile is left alone.
@@ -96,7 +103,8 @@ SET transaction_id = excluded.transaction_id, sequence = excluded.sequence
 WHERE (c.transaction_id, c.sequence) < (excluded.transaction_id, excluded.sequence);
 
 -- name: trim
--- What is old and every consumer has passed, oldest first, and a note of the last of it.
+-- What is old and each of these consumers has passed, who has passed nothing if it never said so, oldest first; and a
+-- note of the last of it.
 WITH removed AS (
     DELETE FROM outbox
     WHERE (transaction_id, sequence) IN (
@@ -106,8 +114,10 @@ WITH removed AS (
             o.at < :before
             AND o.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
             AND NOT EXISTS (
-                SELECT FROM outbox_consumers AS c
-                WHERE (c.transaction_id, c.sequence) < (o.transaction_id, o.sequence)
+                SELECT
+                FROM unnest(:consumers::text[]) AS needed (name)
+                LEFT JOIN outbox_consumers AS c ON c.name = needed.name
+                WHERE c.name IS NULL OR (c.transaction_id, c.sequence) < (o.transaction_id, o.sequence)
             )
         ORDER BY o.transaction_id, o.sequence
         LIMIT :limit

@@ -1,4 +1,5 @@
 DROP TABLE outbox_consumers;
+DROP TABLE outbox_end;
 DROP TABLE outbox;
 DROP TABLE event_listeners;
 DROP TABLE event_gatherings;

@@ -77,6 +77,8 @@ CREATE TABLE events (
     trace_flags INTEGER NOT NULL,
     tracestate TEXT,
     matched INTEGER NOT NULL,
+    -- How long the data is, ahead of the columns that may be long, so that it is known without reading them.
+    data_bytes INTEGER NOT NULL GENERATED ALWAYS AS (ifnull(length(CAST(data AS BLOB)), 0)) STORED,
     attributes TEXT NOT NULL CHECK (json_valid(attributes)),
     data TEXT CHECK (data IS NULL OR json_valid(data)),
     impact TEXT NOT NULL CHECK (json_valid(impact))
@@ -120,6 +122,9 @@ CREATE TABLE event_gatherings (
 
 CREATE INDEX event_gatherings_due ON event_gatherings (due_at, id);
 
+-- What retention spares.
+CREATE INDEX event_gatherings_begun ON event_gatherings (first_at);
+
 CREATE INDEX event_gatherings_of_handler ON event_gatherings (handler_id);
 
 -- Who listens to facts: event handlers whose pattern may match one, for as long as they are there, and listeners until
@@ -129,12 +134,14 @@ CREATE TABLE event_listeners (
     handler_id TEXT REFERENCES event_handlers (id) ON DELETE CASCADE,
     tenant_id TEXT,
     pattern TEXT NOT NULL,
+    -- From which position of the outbox on a listener with a lease has listened without a gap.
+    since INTEGER,
     expires_at INTEGER
 ) WITHOUT ROWID;
 
 CREATE INDEX event_listeners_of_handler ON event_listeners (handler_id) WHERE handler_id IS NOT NULL;
 
--- The outbox. There is one writer, so positions are the order of commits, without a gap and never given twice.
+-- The outbox. There is one writer, so positions are the order of commits, and none is given twice.
 CREATE TABLE outbox (
     position INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     tenant_id TEXT NOT NULL,
@@ -143,6 +150,17 @@ CREATE TABLE outbox (
 );
 
 CREATE INDEX outbox_of_tenant ON outbox (tenant_id, position);
+
+-- The engine counts from here, also before the first event.
+INSERT INTO sqlite_sequence (name, seq) VALUES ('outbox', 0);
+
+-- The position of the last event that was removed.
+CREATE TABLE outbox_end (
+    only_row INTEGER NOT NULL PRIMARY KEY DEFAULT 1 CHECK (only_row = 1),
+    position INTEGER NOT NULL
+);
+
+INSERT INTO outbox_end (position) VALUES (0);
 
 CREATE TABLE outbox_consumers (
     name TEXT NOT NULL PRIMARY KEY,

@@ -123,9 +123,17 @@ CROSS JOIN event_handlers AS h ON h.id = g.handler_id
 WHERE g.due_at <= :now AND NOT h.enabled;
 
 -- name: due_gatherings
--- Earliest first, one more than is asked for: it tells when the next is due.
-SELECT g.id, g.handler_id, g.flow_key, g.event_ids, g.first_at, g.due_at, g.superseded
+-- Earliest first from behind one on, with how much data the events of each have, and one more than is asked
+-- for: it tells when the next is due.
+SELECT
+    g.id, g.handler_id, g.flow_key, g.event_ids, g.first_at, g.due_at, g.superseded,
+    (
+        SELECT ifnull(sum(e.data_bytes), 0)
+        FROM json_each(g.event_ids) AS held
+        CROSS JOIN events AS e ON e.id = held.value
+    ) AS data_bytes
 FROM event_gatherings AS g
+WHERE (g.due_at, g.id) > (:due_at, :id)
 ORDER BY g.due_at, g.id
 LIMIT :limit;
 
@@ -166,9 +174,21 @@ ORDER BY id
 LIMIT :limit;
 
 -- name: remove_events
--- Oldest first.
+-- Oldest first, without those that a gathering holds: one that began later holds none that are so old.
+WITH held AS (
+    SELECT member.value AS id
+    FROM event_gatherings AS g
+    CROSS JOIN json_each(g.event_ids) AS member
+    WHERE g.first_at < :before
+)
+
 DELETE FROM events
-WHERE id IN (SELECT id FROM events WHERE received_at < :before ORDER BY received_at, id LIMIT :limit)
+WHERE id IN (
+    SELECT id FROM events
+    WHERE received_at < :before AND id NOT IN (SELECT id FROM held)
+    ORDER BY received_at, id
+    LIMIT :limit
+)
 RETURNING id;
 
 -- name: remove_flows

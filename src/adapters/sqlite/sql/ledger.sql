@@ -22,7 +22,8 @@ WHERE id IN (SELECT value FROM json_each(:ids)) AND status = 'pending';
 SELECT
     e.id, e.job_id, e.tenant_id, e.status, e.payload, e.attempt, e.failures, e.max_retries, e.scheduled_at,
     e.created_at, e.started_at, e.lease_expires_at, e.idempotency_key, e.correlation_id, e.event_id, e.trace_id,
-    e.span_id, e.parent_span_id, e.trace_flags, e.tracestate, e.worker_id, e.origin, e.available_at, j.definition
+    e.span_id, e.parent_span_id, e.trace_flags, e.tracestate, e.worker_id, e.origin, e.available_at, e.depth,
+    j.definition
 FROM json_each(:ids) AS wanted
 CROSS JOIN executions AS e ON e.id = wanted.value
 CROSS JOIN jobs AS j ON j.id = e.job_id
