@@ -453,6 +453,17 @@ async def test_what_is_young_is_not_removed(storage: Storage, clock: ManualClock
     assert (removed, subjects(await read(storage))) == (1, ["young"])
 
 
+async def test_the_age_of_what_is_kept_counts_from_when_it_was_let_out(storage: Storage, clock: ManualClock) -> None:
+    await listening(storage)
+    said_at = clock.now()
+    clock.advance(60)
+    await storage.outbox.append([a_loss("late", now=said_at)])
+
+    removed = await storage.outbox.trim(keep=timedelta(seconds=30), limit=10, consumers=())
+
+    assert (removed, subjects(await read(storage))) == (0, ["late"])
+
+
 async def test_what_is_old_is_removed_in_bounded_steps_oldest_first(storage: Storage, clock: ManualClock) -> None:
     await listening(storage)
     await lose(storage, *"abcde")

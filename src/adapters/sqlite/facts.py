@@ -16,7 +16,6 @@ from ...domain.json import encoded
 from ...domain.plan import JobChange
 from ...domain.stored import shared_definition
 from .execution_rows import execution_of
-from .instants import to_micros
 from .job_rows import job_of
 from .statements import statements
 from .transaction import Transaction, array
@@ -46,7 +45,7 @@ def interest(transaction: Transaction) -> Interest:
 def append(transaction: Transaction, events: Iterable[Event]) -> None:
     """Let events out, whoever listens."""
     rows = (
-        {"tenant_id": event.tenant_id, "at": to_micros(event.received_at), "event": encoded(event_document(event))}
+        {"tenant_id": event.tenant_id, "at": transaction.now_micros, "event": encoded(event_document(event))}
         for event in events
     )
     transaction.run_many(_OUTBOX["append"], rows)
