@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
+from ..domain.facts import EVERY_FACT
 from ..domain.patterns import matches
 from ..ports.clock import Clock
 from ..ports.event_requests import FeedItem
@@ -16,7 +17,6 @@ from ..ports.events import Outbox
 from ..ports.ledger import LogLine
 from ..ports.stores import ExecutionStore
 
-FACTS: Final = "tocsin.**"
 LEASE: Final = timedelta(seconds=120)
 """How long facts are kept for a follower that went away, so that it may come back and go on where it was."""
 
@@ -42,7 +42,7 @@ class Follower:
         yield FeedItem(position=position, fact=None)
         while True:
             for behind, event in zip(outgoing.positions, outgoing.events, strict=True):
-                if matches(FACTS, event.name):
+                if matches(EVERY_FACT, event.name):
                     yield FeedItem(position=behind, fact=event)
             position = outgoing.position
             if self.clock.monotonic() - told_at >= TELL_SECONDS:
@@ -63,7 +63,7 @@ class Follower:
             InvalidEvent: on field `position`, if facts behind `after` may be missing.
         """
         name = f"watch {tenant_id}"
-        return await self.outbox.listen(name, tenant_id=tenant_id, pattern=FACTS, lease=LEASE, after=after)
+        return await self.outbox.listen(name, tenant_id=tenant_id, pattern=EVERY_FACT, lease=LEASE, after=after)
 
     async def log_lines(self, tenant_id: str, execution_id: UUID, *, after: int) -> AsyncIterator[LogLine]:
         """Tell what a handler logs as it comes, until its execution has ended (`IScheduler.follow_execution_logs`)."""

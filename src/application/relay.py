@@ -11,6 +11,7 @@ from uuid import UUID
 
 from ..domain.errors import InvalidEvent, Unavailable
 from ..domain.event import Event, EventOrigin
+from ..domain.facts import EVERY_FACT
 from ..ports.clock import Clock
 from ..ports.event_streams import EventExport
 from ..ports.events import Outbox, Outgoing
@@ -25,7 +26,6 @@ LEASE: Final = timedelta(seconds=15)
 BATCH: Final = 500
 RELAY: Final = "relay"
 EXPORT: Final = "export"
-FACTS: Final = "tocsin.**"
 LISTENING: Final = timedelta(days=1)
 """For how long facts are kept for an export while no node runs."""
 
@@ -175,7 +175,7 @@ class Exporter:
         """Keep listening to facts, and take one batch out; answer 0 if there may be more."""
         now = self.clock.monotonic()
         if self._listened_at is None or now - self._listened_at >= RENEWAL_SECONDS:
-            await self.outbox.listen(EXPORT, tenant_id=None, pattern=FACTS, lease=LISTENING)
+            await self.outbox.listen(EXPORT, tenant_id=None, pattern=EVERY_FACT, lease=LISTENING)
             self._listened_at = now
         return await self._reading.take(self.export.publish)
 

@@ -22,8 +22,6 @@ from .resolver import Resolver, without_flow
 PAGE: Final = 200
 EVENTS_SHOWN: Final = 100
 
-_DONE: Final = frozenset({Touch.ACTED, Touch.HELD})
-
 
 def checked_window(*, since: datetime, until: datetime) -> tuple[datetime, datetime]:
     """
@@ -105,7 +103,7 @@ class Replayer:
 
 def _has_acted(event: Event, handler_id: UUID) -> bool:
     told = _told_by(handler_id, (event.impact or Impact()).handlers)
-    return any(each.touch in _DONE for each in told)
+    return any(each.touch.is_match for each in told)
 
 
 def _told_by(handler_id: UUID, told: Iterable[HandlerImpact]) -> list[HandlerImpact]:

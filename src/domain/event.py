@@ -176,12 +176,12 @@ ACTION_TYPES: Final[Mapping[str, type[Action]]] = {
 }
 """How an action is named in documents and bodies."""
 
-_ACTION_NAMES: Final = {kind: name for name, kind in ACTION_TYPES.items()}
+ACTION_NAMES: Final[Mapping[type[Action], str]] = {kind: name for name, kind in ACTION_TYPES.items()}
 
 
 def action_name(action: Action) -> str:
     """Name an action as documents and bodies do."""
-    return _ACTION_NAMES[type(action)]
+    return ACTION_NAMES[type(action)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any, Final, cast
 
 from .event import (
+    ACTION_NAMES,
     ACTION_TYPES,
     Action,
     Call,
@@ -47,12 +47,10 @@ from .impact import HandlerImpact, Impact, Touch
 from .json import Json
 from .trace import TraceContext, read_trace_context
 
-_ACTION_NAMES: Final = MappingProxyType({kind: name for name, kind in ACTION_TYPES.items()})
-
 
 def handler_document(definition: EventHandlerDefinition) -> dict[str, Json]:
     """Write a definition with every field, in their order; the action is named by its `type`."""
-    return fields_of(definition, names=_ACTION_NAMES)
+    return fields_of(definition, names=ACTION_NAMES)
 
 
 def handler_from_document(written: Mapping[str, Any]) -> EventHandlerDefinition:

@@ -21,6 +21,9 @@ from .trace import TraceContext, span_of, trace_of
 
 SOURCE: Final = "tocsin"
 
+EVERY_FACT: Final = "tocsin.**"
+"""The pattern that every fact matches."""
+
 JOB_FACTS: Final = MappingProxyType(
     {
         "created": "tocsin.job.created",

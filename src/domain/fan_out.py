@@ -266,7 +266,7 @@ class _Course:
         self.counts[told.handler_id] = replace(
             before,
             triggered=before.triggered + triggered,
-            matched=before.matched + (triggered and told.touch in {Touch.ACTED, Touch.HELD}),
+            matched=before.matched + (triggered and told.touch.is_match),
             failed=before.failed + (told.touch is Touch.REFUSED),
             last_triggered=self.moment.now if triggered else before.last_triggered,
         )

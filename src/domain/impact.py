@@ -26,6 +26,11 @@ class Touch(StrEnum):
     LIMITED = "limited"
     REFUSED = "refused"
 
+    @property
+    def is_match(self) -> bool:
+        """Whether the handler does something about the event, now or later."""
+        return self in {Touch.ACTED, Touch.HELD}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandlerImpact:
@@ -63,7 +68,7 @@ class Impact:
     @property
     def matched(self) -> int:
         """How many handlers acted, or hold the event."""
-        return sum(each.touch in {Touch.ACTED, Touch.HELD} for each in self.handlers)
+        return sum(each.touch.is_match for each in self.handlers)
 
     @property
     def execution_ids(self) -> Sequence[UUID]:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from .event import Event, EventHandler, HandlerCounters, JobKeyConflict
 from .flow import FlowState, Gathering
-from .impact import HandlerImpact, Touch
+from .impact import HandlerImpact
 from .job import JobDefinition, ScheduledJob
 from .json import Json
 from .plan import Plan
@@ -148,7 +148,7 @@ def shown_again(resolved: Resolved, stored: Event) -> Resolved:
     if not resolved.replayed:
         return replace(resolved, event=stored)
     told = stored.impact.handlers if stored.impact is not None else ()
-    done = {each.handler_id for each in told if each.touch in {Touch.ACTED, Touch.HELD}}
+    done = {each.handler_id for each in told if each.touch.is_match}
     return replace(
         resolved,
         event=stored,
