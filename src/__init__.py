@@ -2,59 +2,64 @@
 
 from __future__ import annotations
 
-from .adapters.handlers.functions import handler, on_event
-from .bootstrap import open_scheduler
-from .domain.errors import (
-    Conflict,
-    EventHandlerNotFound,
-    EventNotFound,
-    ExecutionNotFound,
-    HandlerFailed,
-    HandlerNotFound,
-    InvalidEvent,
-    InvalidEventHandler,
-    InvalidInput,
-    InvalidJob,
-    InvalidSchedule,
-    InvalidTransition,
-    JobNotFound,
-    NotFound,
-    StoreUnavailable,
-    TocsinError,
-    VersionConflict,
-)
-from .domain.event import (
-    Call,
-    CancelJobs,
-    CreateJob,
-    Event,
-    EventHandler,
-    EventHandlerDefinition,
-    EventHandlerMode,
-    JobKeyConflict,
-    NewEvent,
-    Publish,
-    RunJob,
-)
-from .domain.execution import ExecutionStatus, JobExecution, SkipReason
-from .domain.flow import Batch, Debounce, FlowControl, Rate
-from .domain.impact import Touch
-from .domain.job import (
-    Backoff,
-    HandlerType,
-    JobDefinition,
-    JobStatus,
-    JobType,
-    MisfirePolicy,
-    OverlapPolicy,
-    ScheduledJob,
-)
-from .domain.trace import TraceContext
-from .ports.event_requests import EventOutcome, EventReport, FeedItem, Replay
-from .ports.handlers import HandlerContext
-from .ports.queries import EventFilter, EventHandlerFilter, ExecutionFilter, JobFilter
-from .ports.scheduler import IScheduler, OnConflict, Timing
-from .ports.stores import Page
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from .adapters.handlers.functions import handler, on_event
+    from .bootstrap import open_scheduler
+    from .domain.errors import (
+        Conflict,
+        EventHandlerNotFound,
+        EventNotFound,
+        ExecutionNotFound,
+        HandlerFailed,
+        HandlerNotFound,
+        InvalidEvent,
+        InvalidEventHandler,
+        InvalidInput,
+        InvalidJob,
+        InvalidSchedule,
+        InvalidTransition,
+        JobNotFound,
+        NotFound,
+        StoreUnavailable,
+        TocsinError,
+        VersionConflict,
+    )
+    from .domain.event import (
+        Call,
+        CancelJobs,
+        CreateJob,
+        Event,
+        EventHandler,
+        EventHandlerDefinition,
+        EventHandlerMode,
+        JobKeyConflict,
+        NewEvent,
+        Publish,
+        RunJob,
+    )
+    from .domain.execution import ExecutionStatus, JobExecution, SkipReason
+    from .domain.flow import Batch, Debounce, FlowControl, Rate
+    from .domain.impact import Touch
+    from .domain.job import (
+        Backoff,
+        HandlerType,
+        JobDefinition,
+        JobStatus,
+        JobType,
+        MisfirePolicy,
+        OverlapPolicy,
+        ScheduledJob,
+    )
+    from .domain.trace import TraceContext
+    from .ports.event_requests import EventOutcome, EventReport, FeedItem, Replay
+    from .ports.handlers import HandlerContext
+    from .ports.queries import EventFilter, EventHandlerFilter, ExecutionFilter, JobFilter
+    from .ports.scheduler import IScheduler, OnConflict, Timing
+    from .ports.stores import Page
 
 __version__ = "0.1.0"
 
@@ -121,3 +126,76 @@ __all__ = [
     "on_event",
     "open_scheduler",
 ]
+
+_HOMES: Final = MappingProxyType(
+    {
+        ".adapters.handlers.functions": ("handler", "on_event"),
+        ".bootstrap": ("open_scheduler",),
+        ".domain.errors": (
+            "Conflict",
+            "EventHandlerNotFound",
+            "EventNotFound",
+            "ExecutionNotFound",
+            "HandlerFailed",
+            "HandlerNotFound",
+            "InvalidEvent",
+            "InvalidEventHandler",
+            "InvalidInput",
+            "InvalidJob",
+            "InvalidSchedule",
+            "InvalidTransition",
+            "JobNotFound",
+            "NotFound",
+            "StoreUnavailable",
+            "TocsinError",
+            "VersionConflict",
+        ),
+        ".domain.event": (
+            "Call",
+            "CancelJobs",
+            "CreateJob",
+            "Event",
+            "EventHandler",
+            "EventHandlerDefinition",
+            "EventHandlerMode",
+            "JobKeyConflict",
+            "NewEvent",
+            "Publish",
+            "RunJob",
+        ),
+        ".domain.execution": ("ExecutionStatus", "JobExecution", "SkipReason"),
+        ".domain.flow": ("Batch", "Debounce", "FlowControl", "Rate"),
+        ".domain.impact": ("Touch",),
+        ".domain.job": (
+            "Backoff",
+            "HandlerType",
+            "JobDefinition",
+            "JobStatus",
+            "JobType",
+            "MisfirePolicy",
+            "OverlapPolicy",
+            "ScheduledJob",
+        ),
+        ".domain.trace": ("TraceContext",),
+        ".ports.event_requests": ("EventOutcome", "EventReport", "FeedItem", "Replay"),
+        ".ports.handlers": ("HandlerContext",),
+        ".ports.queries": ("EventFilter", "EventHandlerFilter", "ExecutionFilter", "JobFilter"),
+        ".ports.scheduler": ("IScheduler", "OnConflict", "Timing"),
+        ".ports.stores": ("Page",),
+    },
+)
+
+# Type checkers are to know these names and no others.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Import a public name when somebody first asks for it: a program pays for no more than it uses."""
+        for module, names in _HOMES.items():
+            if name in names:
+                # From now on it is found without asking here.
+                found = globals()[name] = getattr(import_module(module, __name__), name)
+                return found
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -3,39 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .adapters import postgres, sqlite
-from .adapters.calendar import CroniterCalendar
+from . import __version__
 from .adapters.cli import create_cli
 from .adapters.cli.factories import Factories, Migration, Migrations, NodeOptions, SettingRow
-from .adapters.http import HttpScheduler
-from .adapters.system import Uuid7Sequence
-from .adapters.telemetry import StructuredLog
-from .application.planning import Planning
-from .application.previewing import Previews
 from .domain.errors import InvalidInput
-from .engines import access_of
-from .ports.reports import Preview
-from .ports.scheduler import Timing
-from .ports.schema import MigrationStatus
-from .service import serve
-from .settings import Settings, explain, load_settings
+
+if TYPE_CHECKING:
+    from .adapters.postgres import Access
+    from .ports.reports import Preview
+    from .ports.scheduler import IScheduler, Timing
+    from .ports.schema import MigrationStatus
+    from .settings import Settings
 
 
 def main() -> None:
-    """Run the command that the arguments name."""
+    """Run the command that the arguments name, which imports what it drives: most drive little."""
     create_cli(
         Factories(
-            connect=HttpScheduler,
+            connect=_connect,
             preview=_preview,
-            serve=lambda options: serve(_settings(options)),
+            serve=_serve,
             settings=_explained,
             migrations=_migrations,
-            version=version("tocsin"),
+            version=__version__,
         ),
     )()
 
@@ -44,17 +40,23 @@ def main() -> None:
 class _PostgresMigrations:
     """The schema in one PostgreSQL database, as the command line asks for it."""
 
-    access: postgres.Access
+    access: Access
 
     async def status(self) -> Sequence[Migration]:
-        return _shown(await postgres.migrate.status(self.access))
+        from .adapters.postgres import migrate  # noqa: PLC0415 - see main
+
+        return _shown(await migrate.status(self.access))
 
     async def up(self) -> Sequence[Migration]:
-        return _shown(await postgres.migrate.up(self.access))
+        from .adapters.postgres import migrate  # noqa: PLC0415 - see main
+
+        return _shown(await migrate.up(self.access))
 
     async def down(self, steps: int) -> Sequence[Migration]:
-        stands = await postgres.migrate.status(self.access)
-        return _shown(await postgres.migrate.down(self.access, to=_below(steps, stands)))
+        from .adapters.postgres import migrate  # noqa: PLC0415 - see main
+
+        stands = await migrate.status(self.access)
+        return _shown(await migrate.down(self.access, to=_below(steps, stands)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +66,19 @@ class _SqliteMigrations:
     path: Path
 
     async def status(self) -> Sequence[Migration]:
-        return _shown(sqlite.migrate.status(self.path))
+        from .adapters.sqlite import migrate  # noqa: PLC0415 - see main
+
+        return _shown(migrate.status(self.path))
 
     async def up(self) -> Sequence[Migration]:
-        return _shown(sqlite.migrate.up(self.path))
+        from .adapters.sqlite import migrate  # noqa: PLC0415 - see main
+
+        return _shown(migrate.up(self.path))
 
     async def down(self, steps: int) -> Sequence[Migration]:
-        return _shown(sqlite.migrate.down(self.path, to=_below(steps, sqlite.migrate.status(self.path))))
+        from .adapters.sqlite import migrate  # noqa: PLC0415 - see main
+
+        return _shown(migrate.down(self.path, to=_below(steps, migrate.status(self.path))))
 
 
 def _below(steps: int, stands: Sequence[MigrationStatus]) -> int:
@@ -80,6 +88,8 @@ def _below(steps: int, stands: Sequence[MigrationStatus]) -> int:
 
 
 def _migrations(options: NodeOptions) -> Migrations:
+    from .engines import access_of  # noqa: PLC0415 - see main
+
     settings = _settings(options)
     if settings.uses_postgres:
         return _PostgresMigrations(access_of(settings))
@@ -92,16 +102,38 @@ def _shown(steps: Sequence[MigrationStatus]) -> Sequence[Migration]:
     return [Migration(version=step.version, name=step.name, applied_at=step.applied_at) for step in steps]
 
 
+def _connect(url: str) -> AbstractAsyncContextManager[IScheduler]:
+    from .adapters.http import HttpScheduler  # noqa: PLC0415 - see main
+
+    return HttpScheduler(url)
+
+
+def _serve(options: NodeOptions) -> int:
+    from .service import serve  # noqa: PLC0415 - see main
+
+    return serve(_settings(options))
+
+
 def _settings(options: NodeOptions) -> Settings:
+    from .settings import load_settings  # noqa: PLC0415 - see main
+
     return load_settings(options.given(), file=options.config)
 
 
 def _explained(options: NodeOptions) -> Sequence[SettingRow]:
+    from .settings import explain  # noqa: PLC0415 - see main
+
     rows = explain(options.given(), file=options.config)
     return [SettingRow(name=row.name, value=row.value, source=row.source, description=row.description) for row in rows]
 
 
 def _preview(timing: Timing, *, after: datetime | None, count: int) -> Preview:
+    from .adapters.calendar import CroniterCalendar  # noqa: PLC0415 - see main
+    from .adapters.system import Uuid7Sequence  # noqa: PLC0415 - see main
+    from .adapters.telemetry import StructuredLog  # noqa: PLC0415 - see main
+    from .application.planning import Planning  # noqa: PLC0415 - see main
+    from .application.previewing import Previews  # noqa: PLC0415 - see main
+
     planning = Planning(CroniterCalendar(), Uuid7Sequence(), StructuredLog(level="error"))
     return Previews(planning).of_timing(timing, after=after or datetime.now(UTC), count=count)
 

@@ -7,19 +7,9 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from .adapters.memory import LocalBells, memory_storage
-from .adapters.postgres import (
-    Access,
-    PostgresBells,
-    PostgresDispatcher,
-    Unreachable,
-    open_database,
-    postgres_storage,
-)
-from .adapters.redis import RedisEventStreams, open_redis_dispatcher, open_redis_event_streams
-from .adapters.sqlite import open_sqlite
 from .domain.errors import InvalidInput
 from .domain.outage import Outage
 from .ports.bells import Bells
@@ -28,6 +18,10 @@ from .ports.dispatcher import Dispatcher
 from .ports.storage import Storage
 from .ports.telemetry import Telemetry
 from .settings import Settings
+
+if TYPE_CHECKING:
+    from .adapters.postgres import Access
+    from .adapters.redis import RedisEventStreams
 
 WAKE_SECONDS: Final = 5.0
 WAKE_SECONDS_WITHOUT_BELL: Final = 1.0
@@ -64,6 +58,8 @@ async def database_reached(settings: Settings, telemetry: Telemetry) -> None:
     """
     if not settings.uses_postgres:
         return
+    from .adapters.postgres import Unreachable  # noqa: PLC0415 - see `open_engines`
+
     access, outage, backoff = access_of(settings), Outage(), FIRST_BACKOFF
     while True:
         try:
@@ -85,7 +81,7 @@ async def open_engines(
     settings: Settings, clock: Clock, telemetry: Telemetry, *, worker_id: str
 ) -> AsyncIterator[Engines]:
     """
-    Open what the URLs name; `clock` is the clock of a store that has none of its own.
+    Open what the URLs name, and import no more than that; `clock` is the clock of a store that has none of its own.
 
     Raises:
         InvalidInput: a URL is of no use.
@@ -98,12 +94,21 @@ async def open_engines(
         if settings.database_path is None:
             storage, wake = memory_storage(clock), WAKE_SECONDS
         else:
+            from .adapters.sqlite import open_sqlite  # noqa: PLC0415 - see above
+
             storage = await stack.enter_async_context(open_sqlite(settings.database_path, clock))
             wake = WAKE_SECONDS_WITHOUT_BELL
         yield Engines(storage=storage, pipe=None, bells=LocalBells(), wake_seconds=wake)
 
 
 async def _on_postgres(settings: Settings, telemetry: Telemetry, stack: AsyncExitStack, worker_id: str) -> Engines:
+    from .adapters.postgres import (  # noqa: PLC0415 - see `open_engines`
+        PostgresBells,
+        PostgresDispatcher,
+        open_database,
+        postgres_storage,
+    )
+
     database = await stack.enter_async_context(open_database(access_of(settings)))
     bells = await stack.enter_async_context(PostgresBells(database, telemetry))
     pipe: Dispatcher
@@ -111,10 +116,7 @@ async def _on_postgres(settings: Settings, telemetry: Telemetry, stack: AsyncExi
     if settings.redis_url is None:
         pipe = PostgresDispatcher(database, bells)
     else:
-        pipe = await _on_redis(settings.redis_url, telemetry, stack, worker_id)
-        streams = await stack.enter_async_context(
-            open_redis_event_streams(settings.redis_url, telemetry, consumer=worker_id)
-        )
+        pipe, streams = await _on_redis(settings.redis_url, telemetry, stack, worker_id)
     return Engines(
         storage=postgres_storage(database),
         pipe=pipe,
@@ -125,13 +127,20 @@ async def _on_postgres(settings: Settings, telemetry: Telemetry, stack: AsyncExi
     )
 
 
-async def _on_redis(url: str, telemetry: Telemetry, stack: AsyncExitStack, worker_id: str) -> Dispatcher:
+async def _on_redis(
+    url: str, telemetry: Telemetry, stack: AsyncExitStack, worker_id: str
+) -> tuple[Dispatcher, RedisEventStreams]:
+    from .adapters.redis import open_redis_dispatcher, open_redis_event_streams  # noqa: PLC0415 - see `open_engines`
+
     try:
-        return await stack.enter_async_context(open_redis_dispatcher(url, telemetry, consumer=worker_id))
+        pipe = await stack.enter_async_context(open_redis_dispatcher(url, telemetry, consumer=worker_id))
     except ValueError as error:
         raise InvalidInput.of("redis_url", str(error)) from None
+    return pipe, await stack.enter_async_context(open_redis_event_streams(url, telemetry, consumer=worker_id))
 
 
 def access_of(settings: Settings) -> Access:
     """Word how the settings want PostgreSQL to be reached."""
+    from .adapters.postgres import Access  # noqa: PLC0415 - see `open_engines`
+
     return Access(url=settings.database_url, pooler=settings.database_pooler, connections=settings.database_connections)

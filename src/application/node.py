@@ -151,6 +151,7 @@ class Node:
         singleton = Singleton(
             agent=agent,
             locks=self.parts.storage.locks,
+            clock=self.parts.clock,
             name=name,
             holder=self.identity.worker_id,
             lease=lease,

@@ -9,6 +9,7 @@ import pytest
 from tests.application.rig import Rig
 from tocsin.application.singleton import Singleton
 from tocsin.domain.errors import StoreUnavailable
+from tocsin.ports.locks import Locks, Token
 
 LEASE = timedelta(minutes=3)
 
@@ -27,8 +28,26 @@ class Rounds:
         return 7.0
 
 
+@dataclass
+class Counting(Locks):
+    """Locks that count renewals."""
+
+    locks: Locks
+    renewals: int = field(default=0)
+
+    async def acquire(self, name: str, *, holder: str, lease: timedelta) -> Token | None:
+        return await self.locks.acquire(name, holder=holder, lease=lease)
+
+    async def renew(self, token: Token, lease: timedelta) -> bool:
+        self.renewals += 1
+        return await self.locks.renew(token, lease)
+
+    async def release(self, token: Token) -> bool:
+        return await self.locks.release(token)
+
+
 def a_singleton(rig: Rig, holder: str, agent: Rounds) -> Singleton:
-    return Singleton(agent=agent, locks=rig.storage.locks, name="purge", holder=holder, lease=LEASE)
+    return Singleton(agent=agent, locks=rig.storage.locks, clock=rig.clock, name="purge", holder=holder, lease=LEASE)
 
 
 async def test_of_ten_nodes_one_does_the_rounds(rig: Rig) -> None:
@@ -122,3 +141,16 @@ async def test_a_round_that_fails_is_the_same_nodes_to_repeat(rig: Rig) -> None:
 
     assert await a_singleton(rig, "other", Rounds()).run_once() is None
     assert await node.run_once() == 7.0
+
+
+async def test_the_lock_is_renewed_no_more_often_than_three_times_in_a_lease(rig: Rig) -> None:
+    agent, asked = Rounds(), Counting(rig.storage.locks)
+    node = a_singleton(rig, "node", agent)
+    node.locks = asked
+
+    for _ in range(LEASE.seconds):
+        assert await node.run_once() == 7.0
+        rig.clock.advance(1)
+
+    assert agent.done == LEASE.seconds
+    assert asked.renewals == 2

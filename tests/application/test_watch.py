@@ -43,7 +43,13 @@ def watch(rig: Rig) -> LedgerWatch:
 def a_singleton(rig: Rig, holder: str, watch: LedgerWatch) -> Singleton:
     """Have a watch go round as one node of many does."""
     return Singleton(
-        agent=watch, locks=rig.storage.locks, name="ledger", holder=holder, lease=WATCH_LEASE, lost=watch.forget
+        agent=watch,
+        locks=rig.storage.locks,
+        clock=rig.clock,
+        name="ledger",
+        holder=holder,
+        lease=WATCH_LEASE,
+        lost=watch.forget,
     )
 
 

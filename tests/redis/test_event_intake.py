@@ -303,3 +303,16 @@ async def test_a_server_that_is_full_refuses_publishers_and_lets_nodes_go_on(bri
     with pytest.raises(DispatcherUnavailable, match="OOM"):
         await intake.set_aside(received[:1], ["failed"])
     assert await brittle_streams.length() == 1
+
+
+async def test_an_intake_whose_wait_was_in_vain_only_waits_again(brittle_streams: Streams) -> None:
+    intake = await brittle_streams.intake(timing=PATIENT)
+    await take(intake, wait=0.01)
+    before = (await brittle_streams.redis.info("commandstats"))["cmdstat_eval"]["calls"]
+
+    for _ in range(20):
+        assert await take(intake, wait=0.01) == []
+
+    assert (await brittle_streams.redis.info("commandstats"))["cmdstat_eval"]["calls"] - before <= 1
+    added = await brittle_streams.add(name="order.created")
+    assert [arrival.id for arrival in await take(intake, wait=PATIENCE)] == [added]

@@ -85,3 +85,18 @@ async def test_waiting_costs_no_more_than_a_look_now_and_then(brittle: Pipes) ->
 
     assert (await brittle.redis.info("commandstats"))["cmdstat_eval"]["calls"] - before <= 8
     assert await brittle.redis.ttl(brittle.key(capability=RUNS)) > 0
+
+
+async def test_a_node_whose_wait_was_in_vain_only_waits_again(brittle: Pipes) -> None:
+    node = await brittle.node()
+    await take(node, wait=0.01)
+    before = (await brittle.redis.info("commandstats"))["cmdstat_eval"]["calls"]
+
+    for _ in range(20):
+        assert await take(node, wait=0.01) == []
+
+    # Now and then it looks for what others let lie.
+    assert (await brittle.redis.info("commandstats"))["cmdstat_eval"]["calls"] - before <= 4
+    dispatch = a_dispatch()
+    await node.dispatch([dispatch])
+    assert await take(node, wait=60) == [dispatch]

@@ -7,10 +7,12 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from ...ports.reports import Preview
-from ...ports.scheduler import IScheduler, Timing
+# `tocsin version` has no use for what these import.
+if TYPE_CHECKING:
+    from ...ports.reports import Preview
+    from ...ports.scheduler import IScheduler, Timing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from ...domain.errors import FieldError, InvalidInput, InvalidJob
 from ...domain.job import PRIORITY_NAMES, Backoff, HandlerType, JobType, MisfirePolicy, OverlapPolicy
 from ...domain.json import Json
 from .instants import read_instant
+from .options import split_list
 
 _ENUMS: Final[Mapping[str, type[Enum]]] = MappingProxyType(
     {
@@ -118,13 +119,6 @@ def cleared(names: Iterable[str]) -> dict[str, None]:
     if errors:
         raise InvalidJob(errors)
     return dict.fromkeys(wanted)
-
-
-def split_list(values: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Take repeated options and commas within them as one list; None when the option was not given."""
-    if not values:
-        return None
-    return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
 
 
 def _whole(text: str, field: str) -> int:

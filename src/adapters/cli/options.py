@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -42,3 +44,16 @@ SinceOption = Annotated[
     ),
 ]
 UntilOption = Annotated[str | None, typer.Option("--until", metavar="INSTANT", help="Scheduled then or earlier.")]
+
+ConfigOption = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="TOML file with settings.")]
+DatabaseOption = Annotated[
+    str | None,
+    typer.Option("--database-url", metavar="URL", help="sqlite:///PATH or postgresql://USER@HOST/DATABASE."),
+]
+
+
+def split_list(values: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Take repeated options and commas within them as one list; None when the option was not given."""
+    if not values:
+        return None
+    return tuple(part.strip() for value in values for part in value.split(",") if part.strip())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import sys
 from collections.abc import Callable, Coroutine
@@ -10,18 +9,21 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import wraps
-from typing import Annotated, Any, Concatenate, Final, ParamSpec, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, ParamSpec, TypeVar, get_type_hints
 from urllib.parse import urlsplit
 
 import typer
-from rich.console import Console, RenderableType
 
 from ...domain.errors import InvalidInput, InvalidJob
-from ...ports.scheduler import IScheduler
-from ...ports.stores import Page
-from .documents import encode, encode_line
 from .exits import REMOTE_ADVICE, Advice, reported
 from .factories import Factories
+
+# Most commands print for machines, or nothing, and some drive nothing.
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ...ports.scheduler import IScheduler
+    from ...ports.stores import Page
 
 DEFAULT_SERVER: Final = "http://127.0.0.1:8080"
 
@@ -46,13 +48,19 @@ class Output:
     def show(self, value: T, draw: Callable[[T], RenderableType]) -> None:
         """Print one answer."""
         if self.json:
-            typer.echo(encode(value))
+            typer.echo(_encoded(value))
         else:
             self.print(draw(value))
+
+    def say(self, value: T, words: str) -> None:
+        """Print one answer that a line of text gives as well."""
+        typer.echo(_encoded(value) if self.json else words)
 
     def show_line(self, value: T, draw: Callable[[T], RenderableType]) -> None:
         """Print one of many answers that come one by one; as JSON each has one line."""
         if self.json:
+            from .documents import encode_line  # noqa: PLC0415 - see above
+
             typer.echo(encode_line(value))
         else:
             self.print(draw(value))
@@ -66,6 +74,8 @@ class Output:
 
     def print(self, *drawn: RenderableType) -> None:
         """Print for people; text is shown as it is, never read as markup."""
+        from rich.console import Console  # noqa: PLC0415 - see above
+
         console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
         if not console.is_terminal:
             console.width = _PIPE_WIDTH
@@ -144,6 +154,8 @@ def remote(
             output=Output(json=as_json or invocation.json),
             server=server or invocation.server,
         )
+        import asyncio  # noqa: PLC0415 - see above
+
         with reported(advice):
             asyncio.run(command(session, **options))
 
@@ -198,6 +210,12 @@ def _signed(run: Callable[..., None], command: Callable[..., Any], **gained: Any
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     return run
+
+
+def _encoded(value: object) -> str:
+    from .documents import encode  # noqa: PLC0415 - see above
+
+    return encode(value)
 
 
 def _checked(server: str) -> str:

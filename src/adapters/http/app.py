@@ -36,7 +36,7 @@ def create_app(node: Node) -> web.Application:
     )
     app[NODE] = node
     app[STREAMS] = Streams()
-    app[DESCRIBED] = _described(node.version)
+    app[DESCRIBED] = lambda: _described(node.version)
     for endpoint in (endpoint for section in SECTIONS for endpoint in section.endpoints):
         app.router.add_route(endpoint.method, endpoint.path, endpoint.__call__)
         if endpoint.method == "GET":

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
@@ -13,6 +14,7 @@ from aiohttp import web
 from .endpoint import Call, Section, endpoint
 from .openapi import document
 from .reference import content_security_policy, load_style, page
+from .streams import DEADLINE
 from .wire.model import Nothing
 
 
@@ -25,11 +27,12 @@ class Described:
     policy: str
 
 
-DESCRIBED: Final = web.AppKey("described", Described)
+DESCRIBED: Final[web.AppKey[Callable[[], Described]]] = web.AppKey("described")
+"""Writes both when first asked, which takes a while, and keeps them."""
 
 
 def describe(sections: Sequence[Section], *, version: str) -> Described:
-    """Write both, once for the life of an application."""
+    """Write both."""
     described = document(sections, version=version)
     style = load_style()
     return Described(
@@ -42,14 +45,14 @@ def describe(sections: Sequence[Section], *, version: str) -> Described:
 @endpoint("GET", "/openapi.json", {200: "application/json"})
 async def get_document(call: Call[Nothing, Nothing]) -> web.Response:
     """Describe this interface as an OpenAPI document."""
-    body = call.request.app[DESCRIBED].document
-    return web.Response(body=body, content_type="application/json")
+    described = await _described(call.request)
+    return web.Response(body=described.document, content_type="application/json")
 
 
 @endpoint("GET", "/docs", {200: "text/html"})
 async def get_reference(call: Call[Nothing, Nothing]) -> web.Response:
     """Describe this interface on a page to read."""
-    described = call.request.app[DESCRIBED]
+    described = await _described(call.request)
     return web.Response(
         body=described.reference,
         content_type="text/html",
@@ -62,6 +65,12 @@ async def get_reference(call: Call[Nothing, Nothing]) -> web.Response:
 async def get_root(call: Call[Nothing, Nothing]) -> web.Response:  # noqa: ARG001 - every endpoint gets its call
     """Lead to the reference."""
     return web.Response(status=HTTPStatus.FOUND, headers={"Location": "/docs"})
+
+
+async def _described(request: web.Request) -> Described:
+    # It asks no store, and so no store that hangs can hold whoever asks for it.
+    request[DEADLINE].reschedule(None)
+    return await asyncio.to_thread(request.app[DESCRIBED])
 
 
 DOCUMENTATION: Final = Section(name="Documentation", endpoints=(get_document, get_reference, get_root))

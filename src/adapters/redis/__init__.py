@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from ...ports.telemetry import Telemetry
+from . import library  # noqa: F401 - before all that imports redis-py
 from .connection import Connection
 from .dispatcher import RedisDispatcher, Timing
 from .events_in import IntakeTiming, RedisEventIntake

@@ -66,6 +66,7 @@ class RedisDispatcher:
         self._receipts = Receipts()
         self._tending = Rounds(timing.tend_every.total_seconds())
         self._receives = 0
+        self._quiet: frozenset[Stream] = frozenset()
         self._malformed = 0
 
     @property
@@ -88,10 +89,13 @@ class RedisDispatcher:
         await self._tend(streams)
         while True:
             found = await self._reader.take_over(streams, limit)
-            found += await self._reader.take(streams, limit - len(found))
+            # Where the last wait was in vain, the next one finds all that a look would.
+            if wait <= 0 or not self._quiet.issuperset(streams):
+                found += await self._reader.take(streams, limit - len(found))
             left = until - time.monotonic()
             if not found and left > 0:
                 found = await self._first(streams, limit, left)
+                self._quiet = frozenset() if found else frozenset(streams)
             if (received := await self._accept(found)) or left <= 0:
                 return received
 

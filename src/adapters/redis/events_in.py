@@ -65,6 +65,7 @@ class RedisEventIntake:
         self._consumer = consumer
         self._timing = timing
         self._has_group = False
+        self._is_quiet = False
         self._look_at = self._tend_at = -math.inf
 
     async def receive(self, *, limit: int, wait: float) -> Sequence[Arrival]:
@@ -79,10 +80,13 @@ class RedisEventIntake:
             return []
         await self._tend()
         while True:
-            found = await self._take(limit)
+            # Where the last wait was in vain, the next one finds all that a look would.
+            is_needless = self._is_quiet and wait > 0 and time.monotonic() < self._look_at
+            found = [] if is_needless else await self._take(limit)
             left = until - time.monotonic()
             if not found and left > 0:
                 found = await self._wait(left)
+                self._is_quiet = not found
             if found or left <= 0:
                 return [read(delivery) for delivery in found]
 

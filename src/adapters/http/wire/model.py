@@ -45,7 +45,8 @@ _WORDS: Final = MappingProxyType(
 class Input(BaseModel):
     """What a caller sends: no unknown fields, which would be typing errors. `refusal` is what a bad one raises."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    # Its validator is built when it first reads something: most nodes serve few of the shapes.
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
     refusal: ClassVar[type[InvalidInput]] = InvalidJob
     examples: ClassVar[Mapping[str, Mapping[str, Json]]] = MappingProxyType({})
@@ -58,7 +59,7 @@ class Nothing(Input):
 class Output(BaseModel):
     """What Tocsin answers; a client ignores fields that a newer server added."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True, from_attributes=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, from_attributes=True, defer_build=True)
 
 
 AnyInput = TypeVar("AnyInput", bound=Input)
