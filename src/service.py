@@ -25,6 +25,7 @@ from .application.samples import add_samples
 from .bootstrap import Assembly, assemble
 from .domain.errors import InvalidInput
 from .engines import database_reached
+from .interpreter import new_loop, settle_in
 from .ports.clock import Clock
 from .ports.telemetry import Telemetry
 from .settings import Settings, unknown_variables
@@ -79,8 +80,7 @@ def serve(settings: Settings, clock: Clock | None = None) -> NoReturn:
     end the node: what it does to the loop that it shares is told and survived.
     """
     telemetry = StructuredLog(form=settings.log_format, level=settings.log_level)
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
+    loop = new_loop()
     stop = _Stop(loop)
     _see_through(loop, loop.create_task(_serve(settings, clock or SystemClock(), stop, telemetry)), telemetry)
     # The interpreter would wait for threads that handlers left behind, and the loop for tasks that do not listen.
@@ -107,6 +107,7 @@ async def _serve(settings: Settings, clock: Clock, stop: _Stop, telemetry: Telem
     if not await _unless_stopped(database_reached(settings, telemetry), stop):
         return
     async with assemble(settings, clock) as assembly:
+        settle_in()
         node = assembly.node
         stop.last_act = assembly.kill_commands
         if unknown := unknown_variables(os.environ):

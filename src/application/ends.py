@@ -29,7 +29,7 @@ class Ends:
     Ends to write and slots to free; what a failing store does not take is kept, in order.
 
     Any task may add and flush; `bell` rings when there is something new to write, `written` when something was,
-    and `retrying` when what was written waits for another attempt.
+    and `retrying` when what was written waits for another attempt. `ended` counts the ends that were written.
     Until then their leases must be renewed: nobody else may take what has ended for lost.
     """
 
@@ -40,6 +40,7 @@ class Ends:
     bell: Bell
     written: Bell
     retrying: Bell
+    ended: int = field(default=0, init=False)
     _finishes: list[tuple[Finish, HeldAttempt]] = field(default_factory=list, init=False)
     _gone: list[HeldAttempt] = field(default_factory=list, init=False)
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
@@ -86,6 +87,7 @@ class Ends:
     async def _write(self, batch: Sequence[tuple[Finish, HeldAttempt]]) -> int:
         written = await self.ledger.finish([finish for finish, _ in batch])
         del self._finishes[: len(batch)]
+        self.ended += len(batch)
         self.written.ring()
         if any(not finish.status.terminal for finish, _ in batch):
             self.retrying.ring()

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import random
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
-from ..domain.attempt import Attempt, Finish, Outcome, hand_back, settle
-from ..domain.execution import ExecutionStatus
 from ..ports.clock import Clock
 from ..ports.dispatcher import Dispatcher
-from ..ports.handlers import HandlerContext, Handlers
+from ..ports.handlers import Handlers
 from ..ports.ledger import Hold, Ledger
 from ..ports.telemetry import Metric, Telemetry
+from .attempts import Attempts
 from .bell import Bell
 from .ends import Ends
-from .figures import measure_claims
+from .figures import measure_claims, measure_starts
 from .held_attempt import Disposition, HeldAttempt
 from .journal import Journal
-from .outcomes import failure, outcome_of, timeout
-from .running import run
-from .spans import attempt_trace
 
 CAPACITY: Final = 200
+CLAIM_BATCH: Final = 500
 RECEIVE_WAIT: Final = 0.25
 """Seconds; dispatches wake the wait at once, so this is only how late a stop may be noticed."""
 
@@ -39,8 +34,9 @@ class Executor:
     """
     Runs what this process has handlers for, `capacity` attempts at a time, those whose end is unwritten included.
 
-    Three loops drive it: `run_once` takes work in, `Heartbeat` keeps or gives up leases, `Finisher` writes
-    ends in batches. A handler's task that has ended is the only sign that its work has really ended.
+    Attempts that fired ahead of their time are claimed ahead too, and begin on their instant; and as many more as
+    lately ended (`Pace`) wait here for a place. Three loops drive it: `run_once` takes work in, `Heartbeat` keeps or
+    gives up leases, `Finisher` writes ends in batches.
     """
 
     ledger: Ledger
@@ -51,11 +47,11 @@ class Executor:
     worker_id: str
     capacity: int = CAPACITY
     receive_wait: float = RECEIVE_WAIT
-    holds: dict[Hold, HeldAttempt] = field(default_factory=dict)
     finished: Bell = field(default_factory=Bell)
     retrying: Bell = field(default_factory=Bell)
     journal: Journal = field(init=False)
     ends: Ends = field(init=False)
+    attempts: Attempts = field(init=False)
     _unanswered: dict[UUID, float] = field(default_factory=dict, init=False)
     _room: Bell = field(default_factory=Bell, init=False)
 
@@ -71,16 +67,30 @@ class Executor:
             written=self._room,
             retrying=self.retrying,
         )
+        self.attempts = Attempts(
+            handlers=self.handlers,
+            clock=self.clock,
+            telemetry=self.telemetry,
+            journal=self.journal,
+            ends=self.ends,
+            room=self._room,
+            capacity=self.capacity,
+        )
+
+    @property
+    def holds(self) -> Mapping[Hold, HeldAttempt]:
+        """The attempts whose handlers are not yet gone, those past their time-out included."""
+        return self.attempts.running
 
     @property
     def running(self) -> int:
-        """How many handlers are not yet gone, those past their time-out included."""
-        return len(self.holds)
+        """How many `holds` there are."""
+        return len(self.attempts.running)
 
     @property
     def held(self) -> Collection[HeldAttempt]:
-        """The attempts that are running, or whose end the ledger does not know yet."""
-        return {held.hold: held for held in (*self.ends.held, *self.holds.values())}.values()
+        """The attempts that are claimed, running, or whose end the ledger does not know yet."""
+        return self.attempts.held
 
     @property
     def stuck(self) -> Sequence[HeldAttempt]:
@@ -91,12 +101,13 @@ class Executor:
     async def run_once(self) -> float | None:
         """Take in as much work as there is room for, and start it; waits a moment for the first piece."""
         await self._take_up_unanswered()
-        room = self.capacity - len(self.held)
+        self.attempts.begin_due()
+        room = self.attempts.free
         if room <= 0:
             await self._room.wait(self.receive_wait)
             return 0.0
         batch = await self.dispatcher.receive(
-            capabilities=self.handlers.capabilities(), limit=room, wait=self.receive_wait
+            capabilities=self.handlers.capabilities(), limit=min(room, CLAIM_BATCH), wait=self.receive_wait
         )
         if not batch:
             return 0.0
@@ -109,9 +120,9 @@ class Executor:
             await self.ends.hand_on(batch)
             raise
         # What is claimed runs even if the pipe fails now: no other node could take it before its lease is gone.
-        for attempt in attempts:
-            self._start(attempt, sent)
+        self.attempts.take_in(attempts, sent)
         measure_claims(self.telemetry, attempts)
+        self._measure_starts()
         await self.dispatcher.acknowledge(batch)
         return 0.0
 
@@ -122,89 +133,12 @@ class Executor:
         known = {held.attempt.execution_id for held in self.held}
         for attempt in await self.ledger.claimed(list(self._unanswered), worker_id=self.worker_id):
             if attempt.execution_id not in known:
-                self._start(attempt, self._unanswered[attempt.execution_id])
+                self.attempts.take_in([attempt], self._unanswered[attempt.execution_id])
         self._unanswered.clear()
 
-    def _start(self, attempt: Attempt, sent: float) -> None:
-        held = HeldAttempt(attempt=attempt, started=self.clock.monotonic(), renewed_at=sent)
-        if self._is_fenced(held):
-            return
-        try:
-            handler = self.handlers.resolve(attempt.handler_type, attempt.handler_name)
-            context = self._context(held)
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with a handler is its execution's failure
-            held.end(Disposition.ENDED, self.clock.monotonic())
-            self._settle(held, failure(error, 0))
-            return
-        self.holds[held.hold] = held
-        loop = asyncio.get_running_loop()
-        held.task = loop.create_task(run(handler, context, held=held, telemetry=self.telemetry))
-        held.deadline = loop.call_later(attempt.timeout_ms / 1000, self._time_out, held)
-        held.task.add_done_callback(lambda task: self._ended(held, task))
-
-    def _context(self, held: HeldAttempt) -> HandlerContext:
-        attempt = held.attempt
-        return HandlerContext(
-            execution_id=attempt.execution_id,
-            job_id=attempt.job_id,
-            job_name=attempt.job_name,
-            tenant_id=attempt.tenant_id,
-            handler_name=attempt.handler_name,
-            attempt=attempt.attempt,
-            scheduled_at=attempt.scheduled_at,
-            deadline=attempt.started_at + timedelta(milliseconds=attempt.timeout_ms),
-            payload=attempt.payload,
-            idempotency_key=attempt.idempotency_key or str(attempt.execution_id),
-            logger=self.journal.logger_of(attempt),
-            cancellation=held.cancellation,
-            report_progress=self.journal.reporter_of(attempt),
-            event_id=attempt.event_id,
-            trace=attempt_trace(attempt),
-        )
-
-    def _time_out(self, held: HeldAttempt) -> None:
-        if not held.end(Disposition.TIMED_OUT, self.clock.monotonic()):
-            return
-        finish = self._finish(held, timeout(held.attempt.timeout_ms, self._elapsed_ms(held)))
-        if finish.status is ExecutionStatus.PENDING:
-            # The next attempt would use the slot that this handler still fills.
-            held.deferred = finish
-        else:
-            self.ends.add(finish, held)
-
-    def _write_deferred(self, held: HeldAttempt) -> None:
-        if held.deferred is not None:
-            self.ends.add(held.deferred, held)
-            held.deferred = None
-
-    def _ended(self, held: HeldAttempt, task: asyncio.Task[object]) -> None:
-        del self.holds[held.hold]
-        self._room.ring()
-        ended_by_itself = held.end(Disposition.ENDED, self.clock.monotonic())
-        # Asking for the exception also keeps asyncio from reporting one that no longer matters.
-        succeeded = not task.cancelled() and task.exception() is None
-        if ended_by_itself or (held.disposition is Disposition.HANDED_BACK and succeeded):
-            self._settle(held, outcome_of(task, self._elapsed_ms(held)))
-        elif held.disposition is Disposition.HANDED_BACK:
-            self._hand_back(held)
-        elif held.deferred is not None:
-            self._write_deferred(held)
-        else:
-            self.ends.free(held)
-
-    def _elapsed_ms(self, held: HeldAttempt) -> int:
-        return int((self.clock.monotonic() - held.started) * 1000)
-
-    def _settle(self, held: HeldAttempt, outcome: Outcome) -> None:
-        self.ends.add(self._finish(held, outcome), held)
-
-    def _finish(self, held: HeldAttempt, outcome: Outcome) -> Finish:
-        return settle(held.attempt, outcome, chance=random.random())  # noqa: S311 - spreads retries, guards nothing
-
-    def _hand_back(self, held: HeldAttempt) -> None:
-        # By the store's clock, which an attempt began by: this node's may be hours away from it.
-        now = held.attempt.started_at + timedelta(milliseconds=self._elapsed_ms(held))
-        self.ends.add(hand_back(held.attempt, now), held)
+    def _measure_starts(self) -> None:
+        if begun := self.attempts.begun():
+            measure_starts(self.telemetry, begun)
 
     async def flush(self) -> None:
         """Write what has ended by now; what the failing store does not take is kept (`Ends.flush`)."""
@@ -213,7 +147,9 @@ class Executor:
     async def heartbeat(self) -> None:
         """Stop what was cancelled elsewhere, renew the leases that are due, give up those that are gone."""
         self.telemetry.gauge(Metric.RUNNING, self.running)
+        self._measure_starts()
         self.fence()
+        self.attempts.hand_back_waiting(overdue=True)
         self._wait_no_longer()
         # A lease that was given up must lapse, even while its handler ignores that: only then is it recovered.
         kept = [held for held in self.held if held.disposition is not Disposition.FENCED]
@@ -226,41 +162,31 @@ class Executor:
                 held.renewed_at = now
         else:
             lost = await self.ledger.stopped([held.hold for held in kept])
-        for held in [self.holds[hold] for hold in lost if hold in self.holds]:
-            held.end(Disposition.STOPPED, self.clock.monotonic())
+        self.attempts.stop(lost)
 
     def _wait_no_longer(self) -> None:
         """Let the next attempt begin beside a handler that has ignored its time-out for a whole lease."""
         now = self.clock.monotonic()
         for held in self.holds.values():
             if held.deferred_until is not None and held.deferred_until <= now:
-                self._write_deferred(held)
+                self.attempts.write_deferred(held)
 
     def fence(self) -> None:
         """Stop attempts whose lease is gone by this node's own reckoning: a successor may be running."""
-        for held in self.holds.values():
-            self._is_fenced(held)
-
-    def _is_fenced(self, held: HeldAttempt) -> bool:
-        """Give an attempt up if its lease is gone; answers whether it was given up now."""
-        if held.lease_until > self.clock.monotonic() or not held.end(Disposition.FENCED, self.clock.monotonic()):
-            return False
-        execution_id, attempt = held.hold
-        self.telemetry.warning("execution.fenced", execution_id=str(execution_id), attempt=attempt)
-        self.telemetry.add(Metric.LEASE_LOSSES, seen="fenced")
-        return True
+        self.attempts.fence()
 
     async def drain(self, *, limit: float, grace: float) -> None:
         """
         Let running work finish for `limit` seconds, hand the rest back, and write everything down.
 
-        Handlers that are asked to stop, and those that another attempt waits for, have `grace` seconds for it.
-        What goes on regardless is handed back as well, since the process is about to end; what else ignores an
-        earlier order to end is not waited for. A drain that was cancelled may be begun again.
+        What has not begun is handed back at once. Handlers that are asked to stop, and those that another attempt waits
+        for, have `grace` seconds for it. What goes on regardless is handed back as well, since the process is about to
+        end; what else ignores an earlier order to end is not waited for. A drain that was cancelled may be begun again.
         """
+        self.attempts.hand_back_waiting(overdue=False)
         await self._until_decided(limit)
         for held in self.holds.values():
-            held.end(Disposition.HANDED_BACK, self.clock.monotonic())
+            self.attempts.decide(held, Disposition.HANDED_BACK)
         awaited = [
             held
             for held in self.holds.values()
@@ -270,17 +196,18 @@ class Executor:
             await asyncio.wait(tasks, timeout=grace)
         for held in awaited:
             if held.hold in self.holds and held.disposition is Disposition.HANDED_BACK:
-                self._hand_back(held)
-            self._write_deferred(held)
+                self.attempts.hand_back(held)
+            self.attempts.write_deferred(held)
         await self.flush()
         while self.ends.unwritten:
             await self.flush()
 
     async def _until_decided(self, seconds: float) -> None:
+        """Wait until of every handler it is decided what becomes of it: by its end, a time-out, a cancellation."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                for held in list(self.holds.values()):
-                    await held.decided.wait()
+                while any(held.disposition is Disposition.RUNNING for held in self.holds.values()):
+                    await self.attempts.decided.wait(None)
 
 
 @dataclass(frozen=True, slots=True)

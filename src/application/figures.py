@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 
 from ..domain.attempt import Attempt, Finish
 from ..domain.execution import Origin
+from ..domain.job import HandlerType
 from ..ports.stores import ExecutionStore, JobStore
 from ..ports.telemetry import Metric, Telemetry
 from .spans import handler_label
@@ -26,14 +27,22 @@ _BACKLOG: Final = (Metric.DUE_BACKLOG_AGE, Metric.DUE_JOBS, Metric.READY)
 
 
 def measure_claims(telemetry: Telemetry, attempts: Iterable[Attempt]) -> None:
-    """Enter how long claimed executions have waited."""
+    """Enter how long claimed executions have waited for their claim since they could be claimed."""
     for labels, group in _by_handler(attempts, lambda attempt: attempt):
-        firsts = [attempt for attempt in group if attempt.attempt == 1]
+        if seconds := [
+            _seconds(each.available_at, each.claimed_at or each.started_at) for each in group if each.available_at
+        ]:
+            telemetry.observe(Metric.DISPATCH_TIME, *seconds, **labels)
+
+
+def measure_starts(telemetry: Telemetry, attempts: Iterable[Attempt]) -> None:
+    """Enter how long executions have waited for their first start, and how late that was."""
+    firsts = (attempt for attempt in attempts if attempt.attempt == 1)
+    for labels, group in _by_handler(firsts, lambda attempt: attempt):
         waited = {
-            Metric.DISPATCH_TIME: [_seconds(each.available_at, each.started_at) for each in group if each.available_at],
-            Metric.QUEUE_TIME: [_seconds(each.created_at, each.started_at) for each in firsts if each.created_at],
+            Metric.QUEUE_TIME: [_seconds(each.created_at, each.started_at) for each in group if each.created_at],
             Metric.FIRE_LATENESS: [
-                _seconds(each.scheduled_at, each.started_at) for each in firsts if each.origin is Origin.SCHEDULE
+                _seconds(each.scheduled_at, each.started_at) for each in group if each.origin is Origin.SCHEDULE
             ],
         }
         for metric, seconds in waited.items():
@@ -80,12 +89,15 @@ class BacklogGauge:
 
 def _by_handler(items: Iterable[T], attempt_of: Callable[[T], Attempt]) -> Iterator[tuple[dict[str, str], list[T]]]:
     """Gather what has the same labels, so that a batch costs little more than one of it."""
-    groups: defaultdict[tuple[str, str], list[T]] = defaultdict(list)
+    groups: defaultdict[tuple[HandlerType, str], list[T]] = defaultdict(list)
     for item in items:
         attempt = attempt_of(item)
-        label = handler_label(attempt.handler_type, attempt.handler_name)
-        groups[attempt.handler_type.value, label].append(item)
-    return (({"handler_type": kind, "handler": label}, group) for (kind, label), group in groups.items())
+        kind = attempt.handler_type
+        groups[kind, attempt.handler_name if kind is HandlerType.FUNCTION else ""].append(item)
+    return (
+        ({"handler_type": kind.value, "handler": handler_label(kind, name)}, group)
+        for (kind, name), group in groups.items()
+    )
 
 
 def _seconds(since: datetime, until: datetime) -> float:

@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
-from threading import Event
-from typing import Final
+from threading import Event, Lock
+from typing import ClassVar, Final
 
 from ..domain.attempt import Attempt, Finish
 from ..ports.ledger import Hold
@@ -28,23 +28,28 @@ class Disposition(Enum):
 
 
 class CancellationFlag:
-    """The handler's view of its cancellation (`ports.handlers.Cancellation`)."""
+    """The handler's view of its cancellation (`ports.handlers.Cancellation`), which few handlers ever look at."""
+
+    __slots__ = ("_event", "requested")
+
+    _making: ClassVar = Lock()
 
     def __init__(self) -> None:
-        self._event = Event()
-
-    @property
-    def requested(self) -> bool:
-        """True once the attempt should end."""
-        return self._event.is_set()
+        self.requested = False
+        self._event: Event | None = None
 
     def wait(self, seconds: float) -> bool:
         """Block a thread until the attempt should end, `seconds` at most."""
-        return self._event.wait(seconds)
+        with self._making:
+            event = self._event = self._event or Event()
+        # Asked for only now: a request that came before there was an event to set has left its mark here.
+        return self.requested or event.wait(seconds)
 
     def request(self) -> None:
         """Ask the handler to end."""
-        self._event.set()
+        self.requested = True
+        if self._event is not None:
+            self._event.set()
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -52,26 +57,22 @@ class HeldAttempt:
     """
     One attempt from its claim until its handler is gone and the ledger knows.
 
-    `lease_until` and `renewed_at` are monotonic seconds, counted from when the claim or the renewal
-    was sent, so that this node knows its lease to be gone no later than anybody else does. `deferred` is an
-    end that is not written while the handler is there.
+    All times are monotonic seconds. `begins_at` is when its handler may begin, `started` when it did. `lease_until` is
+    counted from `renewed_at`, when the claim or the renewal was sent, so that this node knows its lease to be gone no
+    later than anybody else does. `deferred` is an end that is not written while the handler is there.
     """
 
     attempt: Attempt
+    hold: Hold
+    begins_at: float
     started: float
     renewed_at: float
     task: asyncio.Task[object] | None = None
     deadline: asyncio.TimerHandle | None = None
     cancellation: CancellationFlag = field(default_factory=CancellationFlag)
-    decided: asyncio.Event = field(default_factory=asyncio.Event)
     disposition: Disposition = Disposition.RUNNING
     decided_at: float | None = None
     deferred: Finish | None = None
-
-    @property
-    def hold(self) -> Hold:
-        """What every write about this attempt must match."""
-        return self.attempt.execution_id, self.attempt.attempt
 
     @property
     def is_gone(self) -> bool:
@@ -85,27 +86,31 @@ class HeldAttempt:
 
     @property
     def lease_until(self) -> float:
-        """When the lease is gone unless renewed, in monotonic seconds."""
+        """When the lease is gone unless renewed."""
         return self.renewed_at + self.attempt.lock_timeout_seconds
 
     @property
+    def times_out_at(self) -> float:
+        """When the handler has had its time."""
+        return self.started + self.attempt.timeout_ms / 1000
+
+    @property
     def deferred_until(self) -> float | None:
-        """When a deferred end is written at the latest, in monotonic seconds: a lease after it was decided."""
+        """When a deferred end is written at the latest: a lease after it was decided."""
         if self.deferred is None or self.decided_at is None:
             return None
         return self.decided_at + self.attempt.lock_timeout_seconds
 
     @property
     def renewal_due(self) -> float:
-        """When the lease should be renewed, in monotonic seconds: each 10 s, or a third of the lease if sooner."""
+        """When the lease should be renewed: each 10 s, or a third of the lease if sooner."""
         return self.renewed_at + min(HEARTBEAT_SECONDS, self.attempt.lock_timeout_seconds / HEARTBEATS_PER_LEASE)
 
     def end(self, disposition: Disposition, now: float) -> bool:
-        """Decide what becomes of the attempt, at `now` in monotonic seconds; False if it was decided before."""
+        """Decide at `now` what becomes of the attempt; False if it was decided before."""
         if self.disposition is not Disposition.RUNNING:
             return False
         self.disposition, self.decided_at = disposition, now
-        self.decided.set()
         if self.deadline is not None:
             self.deadline.cancel()
         if disposition is not Disposition.ENDED:

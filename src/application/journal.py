@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from itertools import count
 from threading import Lock
 from typing import Final
 from uuid import UUID
@@ -125,8 +126,8 @@ class AttemptLogger:
         self._journal = journal
         self._execution_id = execution_id
         self._attempt = attempt
-        self._lock = Lock()
-        self._sequence = 0
+        # Counts in one step, from whatever thread.
+        self._sequence = count(1)
 
     def debug(self, message: str, **fields: Json) -> None:
         """Write a line of level debug."""
@@ -145,9 +146,7 @@ class AttemptLogger:
         self._write("error", message, fields)
 
     def _write(self, level: str, message: str, fields: dict[str, Json]) -> None:
-        with self._lock:
-            self._sequence += 1
-            sequence = self._sequence
+        sequence = next(self._sequence)
         if sequence > LINES_LIMIT:
             return
         if sequence == LINES_LIMIT:

@@ -7,13 +7,13 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from ..domain.firing import fire
+from ..domain.firing import LOOK_AHEAD, fire
 from ..domain.job import ScheduledJob
 from ..domain.json import clean_text
 from ..domain.lifecycle import Moment, unplannable
 from ..domain.occurrences import OccurrenceSource
 from ..domain.plan import NewId, Plan
-from ..domain.timing import source_of
+from ..domain.timing import source_of, timing_of
 from ..domain.trace import TraceContext
 from ..ports.calendar import Calendar
 from ..ports.telemetry import Telemetry
@@ -38,8 +38,7 @@ class Planning:
         Raises:
             InvalidSchedule: the schedule or its zone cannot be read.
         """
-        definition = job.definition
-        key = (definition.type, definition.schedule, definition.timezone, definition.start_date, job.anchor)
+        key = timing_of(job)
         source = self._sources.get(key)
         if source is None:
             if len(self._sources) >= CACHED_SOURCES:
@@ -56,9 +55,9 @@ class Planning:
         return Moment(now=now, occurrences=self.occurrences, new_id=self._new_id, by=by, trace=trace, depth=depth)
 
     def fire(self, job: ScheduledJob, now: datetime) -> Plan:
-        """Plan what is due; a job that cannot be planned fails by itself and hinders nobody."""
+        """Plan what is due, or about to be; a job that cannot be planned fails by itself and hinders nobody."""
         try:
-            return fire(job, now, self.occurrences(job), self._new_id)
+            return fire(job, now, self.occurrences(job), self._new_id, ahead=LOOK_AHEAD)
         except Exception as error:  # noqa: BLE001 - one poison row must not stop the timer
             return self._set_aside(job, now, error)
 

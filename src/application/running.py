@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
-from uuid import UUID
 
+from ..domain.attempt import Attempt
 from ..domain.errors import ExecutionTimeout, LeaseLost
 from ..ports.handlers import Handler, HandlerContext
-from ..ports.telemetry import SpanStart, Telemetry
+from ..ports.telemetry import Telemetry
 from .held_attempt import Disposition, HeldAttempt
 from .outcomes import call
 from .spans import processing
 
+led_by: Final[ContextVar[Attempt | None]] = ContextVar("led_by", default=None)
+"""
+The attempt whose handler is running here, in a task or a thread of its own; None outside of handlers.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leading:
-    """The execution that a handler's code runs for: what that code does follows from it, after `depth` events."""
-
-    execution_id: UUID
-    depth: int
-    correlation_id: str | None
-
-
-led_by: Final[ContextVar[Leading | None]] = ContextVar("led_by", default=None)
-"""The execution whose handler is running here, in a task or a thread of its own; None outside of handlers."""
+What the handler's code does follows from the attempt's execution, after `depth` events in a row.
+"""
 
 _ENDED_FROM_OUTSIDE: Final = MappingProxyType(
     {
@@ -46,27 +40,17 @@ def depth_here() -> int:
 
 async def run(handler: Handler, context: HandlerContext, *, held: HeldAttempt, telemetry: Telemetry) -> object:
     """Call a handler, in a task of its own; what it raises is raised."""
-    attempt = held.attempt
-    led_by.set(
-        Leading(
-            execution_id=attempt.execution_id,
-            depth=attempt.depth,
-            correlation_id=attempt.correlation_id,
-        )
-    )
-    with telemetry.about(
+    led_by.set(held.attempt)
+    telemetry.dedicate(
+        None if telemetry.traces else context.trace,
         execution_id=context.execution_id,
         job_id=context.job_id,
         tenant_id=context.tenant_id,
         attempt=context.attempt,
-    ):
-        if telemetry.traces:
-            return await _traced(handler, context, held=held, telemetry=telemetry)
-        if context.trace is None:
-            return await call(handler, context)
-        # What the handler makes belongs to its trace also where nobody records that.
-        with telemetry.span(SpanStart(name="process", parent=held.attempt.trace, span_id=context.trace.span_id)):
-            return await call(handler, context)
+    )
+    if telemetry.traces:
+        return await _traced(handler, context, held=held, telemetry=telemetry)
+    return await call(handler, context)
 
 
 async def _traced(handler: Handler, context: HandlerContext, *, held: HeldAttempt, telemetry: Telemetry) -> object:

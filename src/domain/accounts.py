@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import attrgetter
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from .attempt import Finish
 from .counters import JobCounters
 from .execution import ExecutionStatus, JobExecution, OpenExecution, Origin
-from .job import ScheduledJob
+from .job import JobType, ScheduledJob
 from .plan import JobChange, Plan, concluded, with_outcome
 
 Nominal: TypeAlias = tuple[UUID, datetime]
 """A job and a nominal time of its schedule."""
+
+
+class Ended(NamedTuple):
+    """The end of one execution that held `slots` slots of its job."""
+
+    job_id: UUID
+    finish: Finish
+    slots: int
+    origin: Origin
+    scheduled_at: datetime
+
 
 _STATE: Final = attrgetter(
     "status", "next_run", "last_run", "last_nominal", "exhausted", "outcome", "updated_at", "deleted_at", "version"
@@ -46,6 +58,10 @@ class Accounts:
     def job(self, job_id: UUID) -> ScheduledJob:
         """Tell how a job stands by now."""
         return self._jobs[job_id]
+
+    def stored(self, job_id: UUID) -> ScheduledJob:
+        """Tell how a job is stored."""
+        return self._stored[job_id]
 
     def take(self, plan: Plan, known: Mapping[Nominal, ExecutionStatus]) -> list[JobExecution]:
         """
@@ -78,11 +94,20 @@ class Accounts:
             self._note(row.job_id, ExecutionStatus.CANCELLED, row.origin, row.scheduled_at)
         return stopped
 
-    def end(self, job_id: UUID, finish: Finish, *, slots: int, origin: Origin, scheduled_at: datetime) -> None:
-        """Enter the end of an execution that held `slots` slots."""
-        counters = self.job(job_id).counters.ended(finish.status, finish.duration_ms)
-        self._count(job_id, counters.released(slots if finish.releases_slot else 0))
-        self._note(job_id, finish.status, origin, scheduled_at)
+    def end(self, ends: Iterable[Ended]) -> None:
+        """Enter the ends of executions, in that order: a batch costs each job little more than one."""
+        by_job: defaultdict[UUID, list[Ended]] = defaultdict(list)
+        for each in ends:
+            by_job[each.job_id].append(each)
+        for job_id, of_job in by_job.items():
+            counters = self.job(job_id).counters.with_ends(
+                (each.finish.status, each.finish.duration_ms) for each in of_job
+            )
+            freed = sum(each.slots for each in of_job if each.finish.releases_slot)
+            self._count(job_id, counters.released(freed))
+            if self.job(job_id).definition.type is JobType.ONE_TIME:
+                for each in of_job:
+                    self._note(job_id, each.finish.status, each.origin, each.scheduled_at)
 
     def release(self, job_id: UUID, slots: int) -> None:
         """Enter that the handler of an ended execution is gone."""
@@ -91,7 +116,7 @@ class Accounts:
     @property
     def vacancies(self) -> Mapping[UUID, int]:
         """How many waiting executions of which job may be admitted."""
-        return {job.id: free for job in self._jobs.values() if (free := job.admissible)}
+        return {job.id: free for job in self._jobs.values() if job.counters.waiting and (free := job.admissible)}
 
     def admit(self, job_id: UUID, executions: int) -> None:
         """Enter that waiting executions got their slots."""
@@ -99,18 +124,20 @@ class Accounts:
 
     def conclude(self) -> None:
         """End the jobs that have nothing left (`domain.plan.conclude`)."""
-        for job in list(self._jobs.values()):
+        for job in [job for job in self._jobs.values() if job.exhausted]:
             self._plan(concluded(job, self.now))
 
     @property
     def states(self) -> Sequence[ScheduledJob]:
         """The jobs whose own rows are another than stored, their counters aside."""
-        return [job for job in self._jobs.values() if _STATE(job) != _STATE(self._stored[job.id])]
+        pairs = ((job, self._stored[job.id]) for job in self._jobs.values())
+        return [job for job, stored in pairs if job is not stored and _STATE(job) != _STATE(stored)]
 
     @property
     def counters(self) -> Sequence[ScheduledJob]:
         """The jobs whose counters are other than stored."""
-        return [job for job in self._jobs.values() if job.counters != self._stored[job.id].counters]
+        pairs = ((job, self._stored[job.id].counters) for job in self._jobs.values())
+        return [job for job, stored in pairs if job.counters is not stored and job.counters != stored]
 
     @property
     def changes(self) -> Sequence[JobChange]:

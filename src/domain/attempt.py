@@ -1,10 +1,16 @@
-"""One try of an execution: what it is given, how it may end, and what follows."""
+"""
+One try of an execution: what it is given, how it may end, and what follows.
+
+An attempt, its outcome and its finish are made for every execution, and nobody changes one. They are not frozen all the
+same, because to freeze an object of so many fields takes three times as long as to make it (docs/decisions/0022).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
@@ -14,17 +20,20 @@ from .job import Backoff, HandlerType, JobDefinition
 from .json import Json, document_of, document_text
 from .trace import TraceContext
 
+_ORIGINS: Final = MappingProxyType({origin.value: origin for origin in Origin})
+
 RETRY_CAP: Final = timedelta(hours=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Attempt:
     """
     A claimed execution with all that running and settling it needs.
 
     (`execution_id`, `attempt`) is the fence of every later write; `started_at` is the store's clock. `trace` is the
     span that stands for the execution; None for what was made before there were traces. `available_at` is since when
-    it could be claimed. `depth` counts the events in a row that led to it.
+    it could be claimed. `depth` counts the events in a row that led to it. `claimed_at` is when it was claimed;
+    `started_at` is later where that was ahead of its time (`firing.LOOK_AHEAD`), and is when its handler may begin.
     """
 
     execution_id: UUID
@@ -52,6 +61,7 @@ class Attempt:
     created_at: datetime | None = None
     available_at: datetime | None = None
     depth: int = 0
+    claimed_at: datetime | None = None
 
     @classmethod
     def of(cls, definition: JobDefinition, execution: Mapping[str, Any]) -> Attempt:
@@ -68,7 +78,7 @@ class Attempt:
             job_name=definition.name,
             handler_type=definition.handler_type,
             handler_name=definition.handler_name,
-            payload=document_of(document_text(definition.payload)) if payload is None else payload,
+            payload=_copied(definition.payload) if payload is None else payload,
             attempt=execution["attempt"],
             failures=execution["failures"],
             max_retries=execution["max_retries"],
@@ -83,11 +93,16 @@ class Attempt:
             correlation_id=execution["correlation_id"],
             event_id=execution["event_id"],
             trace=_trace(execution),
-            origin=Origin(execution["origin"]),
+            origin=_ORIGINS[execution["origin"]],
             created_at=execution["created_at"],
             available_at=execution["available_at"],
             depth=execution.get("depth", 0),
+            claimed_at=execution.get("claimed_at"),
         )
+
+
+def _copied(payload: Json) -> Json:
+    return document_of(document_text(payload))
 
 
 def _trace(execution: Mapping[str, Any]) -> TraceContext | None:
@@ -101,7 +116,7 @@ def _trace(execution: Mapping[str, Any]) -> TraceContext | None:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Outcome:
     """How an attempt ended, as seen by the node that ran it; `status` is success, failed or timeout."""
 
@@ -126,7 +141,7 @@ class Wait:
     dispatched_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Finish:
     """
     What one attempt leaves in its execution's row, written only while the attempt still holds it.
@@ -134,6 +149,8 @@ class Finish:
     `status` is a terminal one, or pending for another attempt at `available_at`, which keeps the slot.
     `releases_slot` is False while the handler of an ended execution is not really gone.
     `lease_expires_at`, where set, must still be the row's: a lease renewed meanwhile is not expired.
+    `started_at`, where set, is when the handler really began, by the store's clock: later than the claim said if the
+    attempt had to wait on its node.
     """
 
     execution_id: UUID
@@ -150,6 +167,7 @@ class Finish:
     past_attempt: PastAttempt | None = None
     releases_slot: bool = True
     lease_expires_at: datetime | None = None
+    started_at: datetime | None = None
 
     def is_of(self, attempt: int, lease_expires_at: datetime | None) -> bool:
         """Tell whether a running row, by its attempt and lease, is the one that this was made for."""
@@ -198,6 +216,7 @@ def settle(attempt: Attempt, outcome: Outcome, *, chance: float) -> Finish:
         error_type=outcome.error_type,
         error_stack=outcome.error_stack,
         releases_slot=outcome.status is not ExecutionStatus.TIMEOUT,
+        started_at=attempt.started_at,
     )
     if not failed or finish.failures > attempt.max_retries:
         return finish
@@ -217,8 +236,12 @@ def settle(attempt: Attempt, outcome: Outcome, *, chance: float) -> Finish:
     )
 
 
-def hand_back(attempt: Attempt, now: datetime) -> Finish:
-    """Give work back that a drain interrupted: at once available again, and not counted as a failure."""
+def hand_back(attempt: Attempt, now: datetime, *, begun: bool = True) -> Finish:
+    """
+    Give work back that a node will not see to its end: at once available again, and not counted as a failure.
+
+    What had not begun is available no sooner than it might have begun.
+    """
     return Finish(
         execution_id=attempt.execution_id,
         attempt=attempt.attempt,
@@ -226,10 +249,10 @@ def hand_back(attempt: Attempt, now: datetime) -> Finish:
         completed_at=now,
         duration_ms=max(0, (now - attempt.started_at) // timedelta(milliseconds=1)),
         failures=attempt.failures,
-        available_at=now,
+        available_at=now if begun else max(now, attempt.started_at),
         past_attempt=PastAttempt(
             attempt=attempt.attempt,
-            started_at=attempt.started_at,
+            started_at=attempt.started_at if begun else None,
             ended_at=now,
             outcome="handed_back",
         ),

@@ -11,10 +11,11 @@ later than the change that ended it, which first accounted for what was due.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from .execution import ExecutionStatus
-from .firing import BEFORE, Stretch
+from .firing import BEFORE, LOOK_AHEAD, Stretch
 from .history import Version, read_history
 from .job import ScheduledJob
 from .ledger import Entry, Fate, FindingKind, JobLedger, LedgerReport, LedgerTotals, Window
@@ -157,9 +158,8 @@ class _Audit:
         own = Stretch(first=entry.scheduled_at, last=entry.last, count=entry.count)
         for text in found:
             self._findings.add(FindingKind.UNEXPLAINED, own, f"the record of {_times(own)} {text}", entry)
-        if entry.created_at < entry.last:
-            text = f"the record of {_times(own)} was made at {entry.created_at.isoformat()}, before its time"
-            self._findings.add(FindingKind.EARLY, own, text, entry)
+        for text in _haste(entry):
+            self._findings.add(FindingKind.EARLY, own, f"the record of {_times(own)} {text}, before its time", entry)
         if owed is not None and not found:
             self._enter(entry, owed)
 
@@ -182,6 +182,16 @@ class _Audit:
         elif entry.skip_reason is not None:
             covered = owed.between(max(first, self._window.after), min(entry.last, self._window.until))
             self._skipped[entry.skip_reason] += covered.count if covered else 0
+
+
+def _haste(entry: Entry) -> Iterator[str]:
+    """Say in words what was done before a nominal time came; of one that runs, the record may be made just before."""
+    may_precede = LOOK_AHEAD if entry.is_made else timedelta()
+    if entry.created_at < entry.last - may_precede:
+        yield f"was made at {entry.created_at.isoformat()}"
+    # Nothing starts before its record is made, unless the clock is set back; what is made ahead waits for its instant.
+    elif entry.started_at is not None and entry.created_at <= entry.started_at < entry.scheduled_at:
+        yield f"was started at {entry.started_at.isoformat()}"
 
 
 def _fate(entry: Entry, job: ScheduledJob) -> Fate:

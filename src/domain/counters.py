@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Final
 
 from .execution import ExecutionStatus, JobExecution, OpenExecution
+
+_FAILURES: Final = frozenset({ExecutionStatus.FAILED, ExecutionStatus.TIMEOUT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,25 +39,30 @@ class JobCounters:
 
     def ended(self, status: ExecutionStatus, duration_ms: int) -> JobCounters:
         """Count one execution that came to an end; its slot is another matter (`released`)."""
-        left = replace(self, live=self.live - 1)
-        match status:
-            case ExecutionStatus.SUCCESS:
-                return replace(
-                    left,
-                    executions_count=self.executions_count + 1,
-                    success_count=self.success_count + 1,
-                    consecutive_failures=0,
-                    duration_total_ms=self.duration_total_ms + duration_ms,
-                )
-            case ExecutionStatus.FAILED | ExecutionStatus.TIMEOUT:
-                return replace(
-                    left,
-                    executions_count=self.executions_count + 1,
-                    failure_count=self.failure_count + 1,
-                    consecutive_failures=self.consecutive_failures + 1,
-                )
-            case _:
-                return left
+        return self.with_ends([(status, duration_ms)])
+
+    def with_ends(self, ends: Iterable[tuple[ExecutionStatus, int]]) -> JobCounters:
+        """Count executions that came to an end, in that order, by status and duration, as `ended` does for one."""
+        gone = successes = failures = duration_ms = 0
+        in_a_row = self.consecutive_failures
+        for status, took_ms in ends:
+            gone += 1
+            if status is ExecutionStatus.SUCCESS:
+                successes += 1
+                duration_ms += took_ms
+                in_a_row = 0
+            elif status in _FAILURES:
+                failures += 1
+                in_a_row += 1
+        return replace(
+            self,
+            executions_count=self.executions_count + successes + failures,
+            success_count=self.success_count + successes,
+            failure_count=self.failure_count + failures,
+            consecutive_failures=in_a_row,
+            duration_total_ms=self.duration_total_ms + duration_ms,
+            live=self.live - gone,
+        )
 
     def released(self, slots: int) -> JobCounters:
         """Give back slots whose handlers are really gone."""

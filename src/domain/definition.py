@@ -199,7 +199,16 @@ def document(definition: JobDefinition) -> dict[str, Json]:
 
 def from_document(written: Mapping[str, Any]) -> JobDefinition:
     """Read what `document` wrote; fields that a later version added take their defaults."""
-    return JobDefinition(**{name: _read(name, written[name]) for name in FIELD_NAMES if name in written})
+    read = {name: written[name] for name in FIELD_NAMES if name in written}
+    for name, kind in _ENUMS.items():
+        if name in read:
+            read[name] = kind(read[name])
+    for name in _INSTANTS:
+        if read.get(name) is not None:
+            read[name] = datetime.fromisoformat(read[name])
+    if "tags" in read:
+        read["tags"] = tuple(read["tags"])
+    return JobDefinition(**read)
 
 
 def _written(value: object) -> Json:
@@ -212,14 +221,6 @@ def _written(value: object) -> Json:
             return list(value)
         case _:
             return cast("Json", value)
-
-
-def _read(name: str, value: Any) -> Any:  # noqa: ANN401 - a document's values have the types of its fields
-    if name in _ENUMS:
-        return _ENUMS[name](value)
-    if name in _INSTANTS:
-        return None if value is None else datetime.fromisoformat(value)
-    return tuple(value) if name == "tags" else value
 
 
 FIELD_NAMES: Final = tuple(field.name for field in fields(JobDefinition))

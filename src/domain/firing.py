@@ -14,15 +14,23 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from .altered import altered
 from .counters import JobCounters
 from .execution import ExecutionStatus, JobExecution, Origin, SkipReason
 from .job import JobDefinition, JobStatus, MisfirePolicy, OverlapPolicy, ScheduledJob
 from .occurrences import Occurrence, OccurrenceSource, nth_after
 from .plan import NewId, Plan, conclude, versioned
-from .trace import trace_of
+from .trace import trace_ids_of
 
 MAX_STEPS: Final = 1000
 """Nominal times that one plan may walk through; the rest stays due for the next."""
+
+LOOK_AHEAD: Final = timedelta(milliseconds=500)
+"""
+How long before its nominal time a job may fire, so that its handler starts on the instant.
+
+What fires early is claimed early too, and held until then; a change to the job within this window may come too late.
+"""
 
 BEFORE: Final = timedelta(microseconds=1)
 """What turns \"later than\" into \"not before\": the step of every clock here."""
@@ -44,14 +52,20 @@ def next_fire(job: ScheduledJob, after: datetime, source: OccurrenceSource) -> d
     return next((occurrence.at for occurrence in upcoming(job, after, source)), None)
 
 
-def fire(job: ScheduledJob, now: datetime, source: OccurrenceSource, new_id: NewId) -> Plan:
+def fire(
+    job: ScheduledJob, now: datetime, source: OccurrenceSource, new_id: NewId, *, ahead: timedelta = timedelta()
+) -> Plan:
     """
     Account for the nominal times that are due, `MAX_STEPS` at most beside those that no policy would run.
 
-    The job's next_run is then the first one not accounted for: in the past if more are due.
+    The job's next_run is then the first one not accounted for: in the past if more are due. If none is due, the first
+    that will be within `ahead` runs early, should a slot be free for it; without one it is left to its instant, since
+    only then is it known what the overlap policy has to say.
     """
-    if job.status is not JobStatus.ACTIVE or job.next_run is None or job.next_run > now:
+    if job.status is not JobStatus.ACTIVE or job.next_run is None or job.next_run > now + ahead:
         return Plan(job=job)
+    if job.next_run > now:
+        return _fired_early(job, job.next_run, source, _Account(job=job, now=now, new_id=new_id))
     late = now - timedelta(seconds=job.definition.misfire_grace_seconds)
     dropped, first = _sought(job, job.next_run, late, source)
     due, following = _due(job, first, now, source)
@@ -67,6 +81,8 @@ def fire(job: ScheduledJob, now: datetime, source: OccurrenceSource, new_id: New
         account.run(at)
     plan = account.closed(following)
     concluded = conclude(plan.job, now)
+    if concluded is plan.job:
+        return plan
     return versioned(job, replace(plan, job=concluded), now, by=None, reason="nothing left to fire")
 
 
@@ -79,6 +95,15 @@ def catch_up(job: ScheduledJob, now: datetime, source: OccurrenceSource, new_id:
         for row in plan.executions:
             _append(executions, row)
     return replace(plan, executions=tuple(executions))
+
+
+def _fired_early(job: ScheduledJob, at: datetime, source: OccurrenceSource, account: _Account) -> Plan:
+    """Run a nominal time that is still to come, if it gets a slot; whatever it does then ends no job."""
+    if not is_admitted(job.definition, job.counters):
+        return Plan(job=job)
+    account.run(at)
+    following = next(_between_dates(job, at, source), None)
+    return account.closed(None if following is None else following.at)
 
 
 def _between_dates(job: ScheduledJob, after: datetime, source: OccurrenceSource) -> Iterator[Occurrence]:
@@ -142,6 +167,8 @@ def _due(
 
 def _rescued(job: ScheduledJob, now: datetime, missed: list[datetime], successor: datetime | None) -> list[datetime]:
     """Choose which late nominal times still run, knowing the first that follows them; none beyond the window does."""
+    if not missed:
+        return []
     definition = job.definition
     grace = timedelta(seconds=definition.misfire_grace_seconds)
     match definition.misfire_policy:
@@ -215,7 +242,7 @@ class _Account:
     def closed(self, following: datetime | None) -> Plan:
         """Give the plan: the job as these rows leave it, to fire next at `following` unless it made all it may."""
         next_run = None if self._is_full else following
-        job = replace(
+        job = altered(
             self._job,
             next_run=next_run,
             last_run=self._last_run,
@@ -236,8 +263,7 @@ class _Account:
             return
         row = self._new_execution(at, has_slot=is_admitted(self._job.definition, self._counters))
         self._executions.append(row)
-        counters = counted(self._counters, row)
-        self._counters = replace(counters, scheduled_count=counters.scheduled_count + 1)
+        self._counters = counted(self._counters, row, scheduled=1)
         self._last_run = self._last_nominal = at
         self._outcome = None
 
@@ -256,13 +282,18 @@ def is_admitted(definition: JobDefinition, counters: JobCounters) -> bool:
     return counters.slots_taken < definition.concurrency and not counters.waiting
 
 
-def counted(counters: JobCounters, row: JobExecution) -> JobCounters:
-    """Count a new execution, which holds a slot or waits for one."""
-    return replace(
-        counters,
-        live=counters.live + 1,
+def counted(counters: JobCounters, row: JobExecution, *, scheduled: int = 0) -> JobCounters:
+    """Count a new execution, which holds a slot or waits for one; `scheduled` is 1 for one of the schedule."""
+    return JobCounters(
+        executions_count=counters.executions_count,
+        success_count=counters.success_count,
+        failure_count=counters.failure_count,
+        consecutive_failures=counters.consecutive_failures,
+        duration_total_ms=counters.duration_total_ms,
+        scheduled_count=counters.scheduled_count + scheduled,
         slots_taken=counters.slots_taken + row.holds_slot,
         waiting=counters.waiting + (not row.holds_slot),
+        live=counters.live + 1,
     )
 
 
@@ -272,11 +303,10 @@ def new_execution(
     """
     Make the pending record of one fire of `job` by its schedule.
 
-    What has a slot is available and counts as dispatched from now: the sweeper repeats a dispatch that
-    a crash swallowed. It begins a trace.
+    What has a slot is available, though not before its time, and counts as dispatched from now: the sweeper repeats a
+    dispatch that a crash swallowed. It begins a trace.
     """
-    admitted_at = now if has_slot else None
-    trace = trace_of(execution_id)
+    trace_id, span_id = trace_ids_of(execution_id)
     return JobExecution(
         id=execution_id,
         job_id=job.id,
@@ -288,10 +318,10 @@ def new_execution(
         created_at=now,
         priority=job.definition.priority,
         max_retries=job.definition.max_retries,
-        available_at=admitted_at,
-        dispatched_at=admitted_at,
+        available_at=max(now, scheduled_at) if has_slot else None,
+        dispatched_at=now if has_slot else None,
         holds_slot=has_slot,
         depth=job.depth,
-        trace_id=trace.trace_id,
-        span_id=trace.span_id,
+        trace_id=trace_id,
+        span_id=span_id,
     )

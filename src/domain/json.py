@@ -21,6 +21,10 @@ EVENT_LIMIT = 1024 * 1024
 NESTING_LIMIT = 100
 """Levels of lists and objects; readers and databases give up not far above it, each at another depth."""
 
+SMALL_BYTES: Final = 8 * 1024
+_SMALL_ITEMS: Final = 8
+_SMALL_TEXT: Final = 64
+_SMALL_INTEGER: Final = 2**53
 _INTEGER_BITS: Final = 1024
 _REFUSED: Final = re.compile("[\0\ud800-\udfff]")
 _TRUNCATED: Final = "… (truncated)"
@@ -30,9 +34,13 @@ class NotStorable(ValueError):
     """A value has no JSON form, or its JSON is too large; the message says which."""
 
 
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+"""Made once: `json.dumps` makes one for each call that asks for a form of its own."""
+
+
 def encoded(value: Json) -> str:
     """Write compact JSON, the one form in which every store keeps documents."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def document_text(value: Json) -> str | None:
@@ -55,6 +63,8 @@ def storable(value: object, *, limit: int = RESULT_LIMIT) -> Json:
     Raises:
         NotStorable: the value has no JSON form, nests deeper than `NESTING_LIMIT`, or is larger than `limit`.
     """
+    if limit >= SMALL_BYTES and _is_small(value):
+        return dict(value) if type(value) is dict else cast("Json", value)
     try:
         document = _Reading(limit).plain(value, NESTING_LIMIT)
         size = len(encoded(document).encode())
@@ -66,6 +76,23 @@ def storable(value: object, *, limit: int = RESULT_LIMIT) -> Json:
     if size > limit:
         raise _too_large(limit)
     return document
+
+
+def _is_small(value: object) -> bool:
+    """Tell whether a value is JSON already, and takes far fewer than `SMALL_BYTES`: what most handlers return."""
+    if type(value) is not dict:
+        return _is_small_scalar(value)
+    return len(value) <= _SMALL_ITEMS and all(
+        type(key) is str and _is_small_scalar(key) and _is_small_scalar(item) for key, item in value.items()
+    )
+
+
+def _is_small_scalar(value: object) -> bool:
+    kind = type(value)
+    if kind is str:
+        text = cast("str", value)
+        return len(text) <= _SMALL_TEXT and _REFUSED.search(text) is None
+    return value is None or kind is bool or (kind is int and -_SMALL_INTEGER < cast("int", value) < _SMALL_INTEGER)
 
 
 def clean_text(text: str, *, limit: int = ERROR_LIMIT) -> str:

@@ -155,7 +155,8 @@ class FindingKind(StrEnum):
     """
     What is wrong with a ledger.
 
-    `missing` nominal times have no record; `doubled` ones have two; an `early` record was made before its time;
+    `missing` nominal times have no record; `doubled` ones have two; an `early` record was made, or its handler
+    started, before its time, `firing.LOOK_AHEAD` allowed for;
     an `unexplained` one is not what its version of the job asks for; `history` is a record of versions that has a
     gap or does not lead to the job as it stands.
     """

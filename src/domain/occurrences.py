@@ -18,6 +18,8 @@ EARLIEST: Final = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC)
 LATEST: Final = datetime(LAST_YEAR, 12, 31, tzinfo=UTC)
 
 _SECOND: Final = timedelta(seconds=1)
+_RECALLED: Final = 16
+"""Answers that are kept of a cron: those of the instants that its jobs are asked for at present."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +54,9 @@ def occurrences(
     """
     match schedule:
         case Cron(follows_real_time=True):
-            return RealTimeOccurrences(walls(schedule), zone)
+            return RecalledOccurrences(RealTimeOccurrences(walls(schedule), zone))
         case Cron():
-            return FixedTimeOccurrences(walls(schedule), zone)
+            return RecalledOccurrences(FixedTimeOccurrences(walls(schedule), zone))
         case Interval(every=every):
             return IntervalOccurrences(anchor, every)
         case Once(at=at):
@@ -184,6 +186,29 @@ class RealTimeOccurrences:
         which = "second" if wall.fold else "first"
         note = f"{_clock(wall)} comes twice on {wall:%Y-%m-%d} in {self._zone}; this is the {which}"
         return Occurrence(at=instant_of(wall, self._zone), note=note)
+
+
+class RecalledOccurrences:
+    """The nominal times of another source, which asks it once for what many jobs want to know in the same second."""
+
+    def __init__(self, source: OccurrenceSource) -> None:
+        self._source = source
+        self._recalled: dict[datetime, Occurrence | None] = {}
+
+    def after(self, instant: datetime) -> Occurrence | None:
+        """Give the first nominal time strictly later than the instant."""
+        recalled = self._recalled
+        if instant in recalled:
+            return recalled[instant]
+        if len(recalled) >= _RECALLED:
+            # Another thread may be reading the old ones.
+            self._recalled = recalled = {}
+        found = recalled[instant] = self._source.after(instant)
+        return found
+
+    def count(self, after: datetime, until: datetime) -> int:
+        """Count the nominal times later than `after` and not later than `until`."""
+        return self._source.count(after, until)
 
 
 class IntervalOccurrences:

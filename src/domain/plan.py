@@ -70,6 +70,11 @@ def at_once(plans: Iterable[Plan]) -> list[Plan]:
     return taken
 
 
+def is_postponed(job: ScheduledJob, plan: Plan, now: datetime) -> bool:
+    """Tell whether the plan of a job that was looked at ahead of its time leaves it to fire at that."""
+    return job.next_run is not None and job.next_run > now and not plan.executions and plan.job is job
+
+
 def versioned(before: ScheduledJob, plan: Plan, now: datetime, *, by: str | None, reason: str) -> Plan:
     """
     Give the plan's job its next version, with its record, if definition, status or deletion changed.
@@ -141,7 +146,10 @@ def conclude(job: ScheduledJob, now: datetime) -> ScheduledJob:
 
 def concluded(job: ScheduledJob, now: datetime) -> Plan:
     """Hold a job against `conclude`, with the version that its end makes: what follows every end of an execution."""
-    return versioned(job, Plan(job=conclude(job, now)), now, by=None, reason="nothing left to fire")
+    after = conclude(job, now)
+    if after is job:
+        return Plan(job=job)
+    return versioned(job, Plan(job=after), now, by=None, reason="nothing left to fire")
 
 
 def with_outcome(job: ScheduledJob, status: ExecutionStatus, *, origin: Origin, scheduled_at: datetime) -> ScheduledJob:

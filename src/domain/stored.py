@@ -7,15 +7,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import lru_cache
+from operator import attrgetter
 from typing import Final
 
 from .definition import INTEGER_BOUNDS, TEXT_BOUNDS, from_document
 from .job import JobDefinition, JobType
 from .json import clean_text
 
-_DEFINITIONS_KEPT: Final = 2048
-_LONGEST_KEPT: Final = 8192
+_DEFINITIONS_KEPT: Final = 16_384
+"""As many as there may be jobs that are due in one second, at 1 or 2 KiB each."""
+_LONGEST_KEPT: Final = 4096
 _LONGEST_PROBLEM: Final = 1024
+_NUMBERS: Final = tuple(
+    (name, attrgetter(name), min(lowest, 1), highest) for name, (lowest, highest) in INTEGER_BOUNDS.items()
+)
+_TEXTS: Final = tuple((name, attrgetter(name)) for name in TEXT_BOUNDS)
 _OPTIONAL: Final = frozenset(field.name for field in fields(JobDefinition) if field.default is None)
 
 
@@ -67,19 +73,17 @@ def _sound(definition: JobDefinition) -> JobDefinition:
 
 def _numbers(definition: JobDefinition) -> Iterator[str]:
     """Name the fields that are no numbers, or so far out of bounds that nothing can be reckoned with them."""
-    for name, (lowest, highest) in INTEGER_BOUNDS.items():
-        value = getattr(definition, name)
-        if value is None and name in _OPTIONAL:
-            continue
-        if type(value) is not int or not min(lowest, 1) <= value <= highest:
+    for name, read, lowest, highest in _NUMBERS:
+        value = read(definition)
+        if (type(value) is not int or not lowest <= value <= highest) and not (value is None and name in _OPTIONAL):
             yield name
     if type(definition.retry_jitter) not in {int, float} or not 0 <= definition.retry_jitter <= 1:
         yield "retry_jitter"
 
 
 def _texts(definition: JobDefinition) -> Iterator[str]:
-    for name in TEXT_BOUNDS:
-        value = getattr(definition, name)
+    for name, read in _TEXTS:
+        value = read(definition)
         if not isinstance(value, str) and not (value is None and name in _OPTIONAL):
             yield name
     if not all(isinstance(tag, str) for tag in definition.tags):

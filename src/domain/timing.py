@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from datetime import datetime
 from typing import Final
 
@@ -12,6 +12,9 @@ from .occurrences import OccurrenceSource, occurrences
 from .schedule import Cron, Interval, Once, Schedule, parse_schedule
 from .wall_times import WallTimes
 from .zones import load_zone
+
+_UNANCHORED: Final = frozenset({JobType.CRON, JobType.ONE_TIME})
+"""The types whose schedules count from nowhere."""
 
 _KINDS: Final = {Cron: JobType.CRON, Interval: JobType.INTERVAL, Once: JobType.ONE_TIME}
 
@@ -52,6 +55,14 @@ def schedule_of(definition: JobDefinition) -> Schedule | None:
     if kind not in allowed:
         raise InvalidSchedule.of("schedule", f"{definition.schedule!r} is no schedule for type {definition.type.value}")
     return schedule
+
+
+def timing_of(job: ScheduledJob) -> Hashable:
+    """Tell what a job's nominal times depend on: jobs for which that is the same have the same."""
+    definition = job.definition
+    if definition.type in _UNANCHORED:
+        return definition.type, definition.schedule, definition.timezone
+    return definition.type, definition.schedule, definition.timezone, definition.start_date, job.anchor
 
 
 def source_of(job: ScheduledJob, walls: Callable[[Cron], WallTimes]) -> OccurrenceSource:

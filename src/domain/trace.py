@@ -107,8 +107,14 @@ def trace_of(subject: UUID) -> TraceContext:
 
     Both ids are digests of its id, which has 74 random bits, so that any node can tell them without asking.
     """
+    trace_id, span_id = trace_ids_of(subject)
+    return TraceContext(trace_id=trace_id, span_id=span_id)
+
+
+def trace_ids_of(subject: UUID) -> tuple[str, str]:
+    """Give the ids of the trace and the span of `trace_of`."""
     digest = blake2b(subject.bytes, digest_size=24, person=b"tocsin trace").hexdigest()
-    return TraceContext(trace_id=digest[:32], span_id=digest[32:])
+    return digest[:32], digest[32:]
 
 
 def span_of(subject: UUID) -> str:

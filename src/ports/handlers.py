@@ -45,10 +45,10 @@ class Cancellation(Protocol):
         """Block a thread until the attempt should end, `seconds` at most; answers `requested`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class HandlerContext:
     """
-    What a handler knows of the attempt it makes.
+    What a handler knows of the attempt it makes; nothing follows from changing it.
 
     `scheduled_at` is the nominal time, whenever the attempt really runs; `deadline` is when it
     times out; `attempt` counts from 1 and is the fencing token to hand on to other systems;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 from uuid import UUID
 
 from ..domain.attempt import Attempt, Finish
@@ -18,6 +18,8 @@ from .dispatcher import Dispatch
 
 Planner: TypeAlias = Callable[[ScheduledJob, datetime], Plan]
 """A pure decision about one locked job at the store's now. It must not raise."""
+
+NOT_AHEAD: Final = timedelta(0)
 
 Hold: TypeAlias = tuple[UUID, int]
 """An execution's id and the attempt that holds it: the fence."""
@@ -32,7 +34,8 @@ class Fired:
     What one batch of due jobs came to.
 
     `executions` and `skips` count new rows; `next_due` is the earliest next_run of any active job
-    afterwards, which lies in the past if more is due; `now` is the store's clock.
+    afterwards, which lies in the past if more is due; `now` is the store's clock. `postponed` counts jobs looked at
+    ahead of their time that will fire at it, since no slot of theirs is free yet.
     """
 
     dispatches: Sequence[Dispatch]
@@ -41,6 +44,7 @@ class Fired:
     skips: int
     next_due: datetime | None
     now: datetime
+    postponed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,10 +151,12 @@ class Ledger(Protocol):
         StoreUnavailable: no answer within the store's deadline; nothing was changed.
     """
 
-    async def fire(self, planner: Planner, *, limit: int) -> Fired:
+    async def fire(self, planner: Planner, *, limit: int, ahead: timedelta = NOT_AHEAD) -> Fired:
         """
-        Lock up to `limit` active jobs with `next_run <= now`, earliest first, and write the plan of each.
+        Lock up to `limit` active jobs with `next_run <= now + ahead`, earliest first, and write the plan of each.
 
+        The planner decides what of a job that is not due yet fires early (`domain.firing.fire`): an execution whose
+        `available_at` is its nominal time, while `dispatched_at` is now. A plan without any is not written.
         Jobs locked by another caller are passed over. An execution of origin `schedule` whose (job, nominal
         time) exists already is not inserted again, and the job still advances. A row that cannot be read is
         set aside as failed, with a recorded version, and does not hinder the rest. Once plans come to
@@ -161,14 +167,15 @@ class Ledger(Protocol):
         """
         Take pending, dispatched executions for one worker: running, attempt + 1, leased.
 
-        The lease is the store's now plus the job's lock timeout. Ids that do not qualify (claimed, ended,
-        without a slot, waiting for a retry) are left out of the answer, whose order is that of `ids`.
-        The payload is the execution's own, else the job's.
+        An execution that fired ahead of its time starts at its `available_at`, any other now: the lease is that plus
+        the job's lock timeout. `claimed_at` of the answer is the store's clock when it is given. Ids that do not
+        qualify (claimed, ended, without a slot, waiting for a retry) are left out of the answer, whose order is that
+        of `ids`. The payload is the execution's own, else the job's.
         """
 
     async def claimed(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:
         """
-        Tell which of these run under a worker, as `claim` told it; changes nothing.
+        Tell which of these run under a worker, as `claim` told it, but for `claimed_at`, which is now; changes nothing.
 
         For a worker whose claim was never answered: it may have been committed all the same.
         """
@@ -188,8 +195,9 @@ class Ledger(Protocol):
         """
         Write how attempts ended, each only if (id, attempt) is still running and its guard lease unchanged.
 
-        An end counts; a pending finish keeps its slot, and one that is available already is dispatched. A finish
-        that the store refuses for its content is recorded as failed (`STORE_REFUSED`) and the rest goes on.
+        `started_at` of a finish that has one becomes the row's. An end counts; a pending finish keeps its slot, and one
+        that is available already is dispatched. A finish that the store refuses for its content is recorded as failed
+        (`STORE_REFUSED`) and the rest goes on.
         """
 
     async def release(self, holds: Sequence[Hold]) -> Sequence[Dispatch]:
@@ -203,8 +211,8 @@ class Ledger(Protocol):
         """
         List leases with `lease_expires_at <= now`, running or unreleased, oldest first; changes nothing.
 
-        Those of attempts that started later than now are listed too: the clock was set back, and their leases
-        look longer than they are.
+        Those of attempts that started later than now, by more than `domain.firing.LOOK_AHEAD`, are listed too: the
+        clock was set back, and their leases look longer than they are.
         """
 
     async def expired(self, holds: Sequence[Hold]) -> Sequence[Lease]:

@@ -171,12 +171,12 @@ class QueueFigures:
     """
     What waits right now: jobs by status, executions by what they wait for.
 
-    `ready` is admitted and available, `waiting` has no slot, `retrying` is available later; `due_jobs`
-    have a next_run in the past, and `oldest_due` is the earliest of those. `unclaimed` counts, by what it takes to
-    run them (`domain.job.capability`), executions that nobody has claimed although they have been ready for longer
-    than `UNCLAIMED_AFTER`. It counts at most the first `UNCLAIMED_SAMPLE` of them in the order of `dispatched_at`
-    (absent first), available_at and id, so that a large backlog costs no more; what nobody can run comes to the
-    front of that order, because nobody dispatches it again.
+    `ready` is admitted and available, `waiting` has no slot, `retrying` is available later, as is what fired ahead of
+    its time; `due_jobs` have a next_run in the past, and `oldest_due` is the earliest of those. `unclaimed` counts,
+    by what it takes to run them (`domain.job.capability`), executions that nobody has claimed although they have been
+    ready for longer than `UNCLAIMED_AFTER`. It counts at most the first `UNCLAIMED_SAMPLE` of them in the order of
+    `dispatched_at` (absent first), available_at and id, so that a large backlog costs no more; what nobody can run
+    comes to the front of that order, because nobody dispatches it again.
     """
 
     jobs_by_status: Mapping[str, int]

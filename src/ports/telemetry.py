@@ -120,6 +120,13 @@ class Telemetry(Protocol):
     def about(self, **fields: object) -> AbstractContextManager[None]:
         """Put fields into every line that is written within the block, by whatever it calls and starts."""
 
+    def dedicate(self, place: TraceContext | None, **fields: object) -> None:
+        """
+        Put fields into every line that this task writes from here on, and what it does under a span.
+
+        For code that begins a task and has it to itself; the span is one that nobody records, if it is not None.
+        """
+
     def add(self, metric: Metric, amount: int = 1, **labels: Attribute) -> None:
         """Raise a counter."""
 

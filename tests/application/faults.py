@@ -12,6 +12,7 @@ from tocsin.domain.attempt import Attempt, Finish
 from tocsin.domain.errors import StoreUnavailable
 from tocsin.ports.dispatcher import Dispatch
 from tocsin.ports.ledger import (
+    NOT_AHEAD,
     Finished,
     Fired,
     Hold,
@@ -61,8 +62,8 @@ class FaultyLedger:
             raise StoreUnavailable(f"the answer to {name} was lost")
         return answer
 
-    async def fire(self, planner: Planner, *, limit: int) -> Fired:
-        return await self._call("fire", lambda: self._inner.fire(planner, limit=limit))
+    async def fire(self, planner: Planner, *, limit: int, ahead: timedelta = NOT_AHEAD) -> Fired:
+        return await self._call("fire", lambda: self._inner.fire(planner, limit=limit, ahead=ahead))
 
     async def claim(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:
         return await self._call("claim", lambda: self._inner.claim(ids, worker_id=worker_id))

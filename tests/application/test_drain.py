@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 
 from tests.application.rig import Rig
+from tocsin.application.held_attempt import Disposition
 from tocsin.domain.errors import StoreUnavailable
 from tocsin.domain.execution import ExecutionStatus, JobExecution
 
@@ -166,7 +167,8 @@ async def test_a_drain_that_was_cancelled_hands_back_when_it_is_begun_again(rig:
     execution_id = await rig.start(let_go.wait, max_retries=0)
     draining = asyncio.create_task(rig.executor.drain(limit=0, grace=LONG))
     [held] = rig.executor.holds.values()
-    await held.decided.wait()
+    while held.disposition is Disposition.RUNNING:
+        await rig.executor.attempts.decided.wait(None)
     draining.cancel()
     with pytest.raises(asyncio.CancelledError):
         await draining

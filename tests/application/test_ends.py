@@ -8,6 +8,7 @@ import pytest
 
 from tests.application.rig import Rig
 from tocsin.application.ends import FINISH_BATCH
+from tocsin.application.executor import CLAIM_BATCH
 from tocsin.domain.errors import StoreUnavailable
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.ports.handlers import HandlerContext
@@ -17,8 +18,9 @@ async def ended(rig: Rig, count: int) -> list[UUID]:
     """Run executions of one job up to the ends of their handlers; nothing is written yet."""
     job = await rig.a_job(lambda context: context.logger.info("here"), concurrency=1000)
     ids = [await rig.trigger(job) for _ in range(count)]
-    rig.executor.capacity = 2 * FINISH_BATCH
-    await rig.take()
+    rig.executor.attempts.capacity = 2 * FINISH_BATCH
+    for _ in range(count // CLAIM_BATCH + 1):
+        await rig.take()
     await asyncio.wait(
         [held.task for held in rig.executor.holds.values() if held.task and held.attempt.job_id == job.id]
     )
@@ -202,7 +204,7 @@ async def test_what_has_ended_is_renewed_until_it_is_written_so_that_no_sweeper_
 async def test_what_has_ended_fills_its_place_until_it_is_written(rig: Rig) -> None:
     job = await rig.a_job(lambda: None, concurrency=3)
     ids = [await rig.trigger(job) for _ in range(3)]
-    rig.executor.capacity = 2
+    rig.executor.attempts.capacity = 2
     rig.ledger.down = {"finish"}
     for _ in range(3):
         await rig.take()

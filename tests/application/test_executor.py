@@ -299,7 +299,7 @@ async def test_fifty_triggers_at_once_run_one_after_the_other(rig: Rig) -> None:
 
 async def test_no_more_is_taken_in_than_there_is_room_for(rig: Rig) -> None:
     opened = asyncio.Event()
-    rig.executor.capacity = 2
+    rig.executor.attempts.capacity = 2
     job = await rig.a_job(opened.wait, concurrency=5)
     for _ in range(5):
         await rig.trigger(job)

@@ -287,7 +287,7 @@ class PostgresUnderLoad(StoresUnderLoad):
 
 async def emptied(url: str) -> None:
     connection = await asyncpg.connect(url)
-    await connection.execute("TRUNCATE tocsin.jobs CASCADE")
+    await connection.execute("TRUNCATE tocsin.jobs, tocsin.executions, tocsin.open_executions, tocsin.claims CASCADE")
     await connection.close()
 
 

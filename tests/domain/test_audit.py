@@ -140,11 +140,23 @@ def test_a_run_of_another_origin_stands_for_no_nominal_time(origin: Origin) -> N
 
 def test_a_row_made_before_its_time_is_early() -> None:
     story = a_story(("run", (60, 3, 0)))
-    early = replace(story.scheduled[2], created_at=at(179))
+    early = replace(story.scheduled[2], created_at=at(179.49))
 
     [finding] = touched(story, lambda rows: [*rows[:2], early]).findings
 
     assert (finding.kind, finding.execution_ids) == ("early", (early.id,))
+
+
+def test_a_row_made_just_before_its_time_is_in_order_if_nothing_started_before_it() -> None:
+    story = a_story(("run", (60, 3, 0)))
+    ahead = replace(story.scheduled[2], created_at=at(179.5))
+
+    assert touched(story, lambda rows: [*rows[:2], ahead]).is_clean
+    assert touched(story, lambda rows: [*rows[:2], replace(ahead, started_at=at(180))]).is_clean
+    [finding] = touched(story, lambda rows: [*rows[:2], replace(ahead, started_at=at(179.9))]).findings
+
+    assert (finding.kind, finding.execution_ids) == ("early", (ahead.id,))
+    assert finding.message.endswith("was started at 2026-01-01T00:02:59.900000+00:00, before its time")
 
 
 def test_a_start_before_the_time_of_a_clock_that_was_set_back_is_not_early() -> None:

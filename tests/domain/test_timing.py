@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.domain.samples import at
-from tests.makers import a_definition, a_job, occurrences_of
+from tests.makers import START, a_definition, a_job, occurrences_of
 from tocsin.domain.errors import InvalidSchedule
-from tocsin.domain.job import JobType
+from tocsin.domain.job import JobType, ScheduledJob
 from tocsin.domain.schedule import Cron, Interval, Once
-from tocsin.domain.timing import read_schedule, schedule_of, type_of
+from tocsin.domain.timing import read_schedule, schedule_of, timing_of, type_of
 
 KINDS = {"*/5 * * * *": JobType.CRON, "every 15m": JobType.INTERVAL, "2026-03-29T01:00:00Z": JobType.ONE_TIME}
 
@@ -101,3 +101,26 @@ def test_an_interval_without_one_counts_from_created_at_cut_to_the_second() -> N
     job = a_job(schedule="every 1h", created_at=at(30.75))
 
     assert job.next_run == at(30 + 3600)
+
+
+def test_jobs_share_their_nominal_times_if_nothing_tells_them_apart() -> None:
+    def cron(**fields: object) -> ScheduledJob:
+        return a_job(type=JobType.CRON, schedule="0 8 * * *", **fields)
+
+    later = START + timedelta(days=1)
+
+    assert timing_of(cron()) == timing_of(cron(created_at=later, name="another"))
+    assert timing_of(cron()) != timing_of(cron(timezone="Europe/Berlin"))
+    assert timing_of(a_job()) == timing_of(a_job(name="another"))
+    assert timing_of(a_job()) != timing_of(a_job(created_at=later))
+    assert timing_of(a_job()) != timing_of(a_job(start_date=later))
+
+
+@given(st.lists(st.integers(0, 5_000_000), max_size=60))
+def test_asking_again_and_again_gives_the_same_nominal_times(offsets: list[int]) -> None:
+    cron = a_job(type=JobType.CRON, schedule="*/7 3 * * *", timezone="Europe/Berlin")
+    asked = occurrences_of(cron)
+
+    for seconds in [*offsets, *offsets[:20]]:
+        instant = START + timedelta(seconds=seconds)
+        assert asked.after(instant) == occurrences_of(cron).after(instant)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tests.makers import START, a_handler, a_job, a_worker, an_event, executions_in_every_state
 from tocsin.adapters.postgres.event_handler_rows import handler_row, listener_row
 from tocsin.adapters.postgres.event_rows import event_row, flow_row, held_row, outgoing_row
-from tocsin.adapters.postgres.execution_rows import execution_row
+from tocsin.adapters.postgres.execution_rows import execution_columns
 from tocsin.adapters.postgres.job_rows import change_row, counters_row, job_row
 from tocsin.adapters.postgres.log_rows import log_line_row
 from tocsin.adapters.postgres.statements import statements
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     Connection: TypeAlias = asyncpg.Connection[asyncpg.Record]
 
 SECOND = timedelta(seconds=1)
+
+_OPEN = """
+INSERT INTO open_executions (execution_id, job_id, dispatched_at)
+SELECT id, job_id, dispatched_at FROM executions WHERE job_id = $1 AND status IN ('pending', 'running')"""
 
 
 async def fill(connection: Connection) -> None:
@@ -50,12 +54,13 @@ async def _write(connection: Connection, job: ScheduledJob) -> None:
     await _run(connection, "jobs", "insert_jobs", columns([job_row(job)]))
     await _run(connection, "jobs", "insert_counters", columns([counters_row(job)]))
     await _run(connection, "jobs", "insert_versions", columns([change_row(first_version(job))]))
-    rows = [execution_row(execution) for execution in executions_in_every_state(job)]
+    written = execution_columns([*executions_in_every_state(job)])
     await connection.copy_records_to_table(
-        "executions", records=[tuple(row.values()) for row in rows], columns=[*rows[0]]
+        "executions", records=[*zip(*written.values(), strict=True)], columns=[*written]
     )
-    for row in rows:
-        line = LogLine(execution_id=row["id"], attempt=1, sequence=1, logged_at=START, level="info", message="hello")
+    await connection.execute(_OPEN, job.id)
+    for execution_id in written["id"]:
+        line = LogLine(execution_id=execution_id, attempt=1, sequence=1, logged_at=START, level="info", message="hello")
         await _run(connection, "ledger", "append_logs", columns([log_line_row(line)]))
 
 

@@ -122,8 +122,18 @@ async def test_a_clock_that_is_set_back_hides_nothing_from_a_sweeper(
 @pytest.mark.parametrize(
     ("sweep", "step", "change"),
     [
-        (undelivered, dispatch, "UPDATE executions SET dispatched_at = $1"),
-        (lapsed, claim, "UPDATE executions SET started_at = $1, lease_expires_at = $1"),
+        (
+            undelivered,
+            dispatch,
+            "WITH moved AS (UPDATE executions SET dispatched_at = $1) UPDATE open_executions SET dispatched_at = $1",
+        ),
+        (
+            lapsed,
+            claim,
+            """
+            WITH moved AS (UPDATE executions SET started_at = $1, lease_expires_at = $1)
+            UPDATE claims SET claimed_at = $1""",
+        ),
     ],
 )
 async def test_what_somebody_moved_into_the_past_is_found_by_a_sweeper_within_a_minute(  # noqa: PLR0917 - fixtures

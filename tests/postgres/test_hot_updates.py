@@ -77,6 +77,22 @@ async def test_a_heartbeat_touches_no_index(alone: Database) -> None:
     assert (await updates(alone, "executions")).since(before) == Updates(all=1000, hot=1000)
 
 
+async def test_a_claim_and_an_end_touch_an_index_only_where_a_page_is_full(alone: Database) -> None:
+    ledger, jobs = PostgresLedger(alone), PostgresJobs(alone)
+    job = await jobs.add(an_event_job(concurrency=200))
+    changed = [await jobs.change(job.tenant_id, job.id, triggered()) for _ in range(200)]
+    ids = [dispatch.execution_id for each in changed for dispatch in each.dispatches]
+    before = await updates(alone, "executions")
+
+    for first in range(0, len(ids), 50):
+        attempts = await ledger.claim(ids[first : first + 50], worker_id=WORKER)
+        await ledger.finish([a_success(attempt) for attempt in attempts])
+
+    done = (await updates(alone, "executions")).since(before)
+    assert done.all == 400
+    assert done.hot >= 0.9 * done.all
+
+
 async def test_progress_touches_no_index(alone: Database) -> None:
     [attempt] = await attempts_of(alone, 1)
     before = await updates(alone, "executions")

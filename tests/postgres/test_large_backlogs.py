@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 BACKLOG = 2500
 WAITING = f"""
+WITH made AS (
 INSERT INTO executions (
     id, job_id, job_version, tenant_id, status, origin, scheduled_at, created_at, priority, attempt, failures,
     max_retries, holds_slot, past_attempts, metadata
@@ -26,7 +27,11 @@ INSERT INTO executions (
 SELECT
     gen_random_uuid(), job_id, job_version, tenant_id, 'pending', origin, scheduled_at, created_at, priority, 0, 0,
     max_retries, false, '[]', '{{}}'
-FROM executions, generate_series(1, {BACKLOG})"""  # noqa: S608 - a number of this file
+FROM executions, generate_series(1, {BACKLOG})
+RETURNING id, job_id
+)
+
+INSERT INTO open_executions (execution_id, job_id) SELECT id, job_id FROM made"""  # noqa: S608 - a number of this file
 
 
 async def test_a_job_is_cancelled_with_all_that_it_has_open_however_much_that_is(

@@ -121,6 +121,29 @@ async def test_down_and_up_again_work_with_rows_in_every_state(access: Access, t
     assert await ask(access, "SELECT count(*) FROM executions") == (jobs * len(ExecutionStatus) if to >= 2 else 0)
 
 
+@pytest.mark.parametrize(
+    ("found", "condition"),
+    [
+        ("SELECT execution_id FROM open_executions", "status IN ('pending', 'running')"),
+        ("SELECT unnest(execution_ids) FROM claims", "lease_expires_at IS NOT NULL"),
+        ("SELECT id FROM executions WHERE has_failed", "status IN ('failed', 'timeout')"),
+    ],
+)
+async def test_what_is_open_leased_or_failed_is_found_after_the_step_that_moves_it(
+    access: Access, found: str, condition: str
+) -> None:
+    await fill_up(access)
+    await migrate.down(access, 5)
+
+    await migrate.up(access)
+
+    async with a_connection(access.url) as connection:
+        rows = await connection.fetch(found)
+        wanted = await connection.fetch(f"SELECT id FROM executions WHERE {condition}")  # noqa: S608 - of this file
+    assert wanted
+    assert sorted(row[0] for row in rows) == sorted(row[0] for row in wanted)
+
+
 async def test_down_leaves_nothing_of_what_a_step_made(access: Access) -> None:
     await fill_up(access)
 

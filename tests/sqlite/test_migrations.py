@@ -33,6 +33,13 @@ def count(path: Path, table: str) -> int:
         return int(total)
 
 
+def rows(path: Path, table: str) -> list[dict[str, object]]:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.row_factory = sqlite3.Row
+        found = connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3")  # noqa: S608 - a test names it
+        return [dict(row) for row in found]
+
+
 def run(path: Path, statement: str) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(statement)
@@ -169,6 +176,43 @@ def test_a_drained_worker_is_draining_to_the_version_before(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         shown = dict(connection.execute("SELECT id, status FROM workers"))
     assert shown["drained"] == "draining"
+
+
+def test_executions_and_their_logs_are_the_same_whichever_checks_they_are_held_against(path: Path) -> None:
+    migrate.up(path)
+    fill(path)
+    before = {table: rows(path, table) for table in ("executions", "execution_logs")}
+
+    migrate.down(path, 8)
+    assert {table: rows(path, table) for table in before} == before
+    migrate.up(path)
+
+    assert {table: rows(path, table) for table in before} == before
+    assert all(before.values())
+
+
+@pytest.mark.parametrize("version", [8, 9])
+@pytest.mark.parametrize(("column", "value"), [("status", "lost"), ("origin", "moon"), ("holds_slot", "2")])
+def test_what_no_execution_may_be_is_refused_by_the_table(path: Path, version: int, column: str, value: str) -> None:
+    migrate.up(path)
+    fill(path)
+    migrate.down(path, version)
+
+    with pytest.raises(sqlite3.IntegrityError, match="CHECK"):
+        run(path, f"UPDATE executions SET {column} = '{value}'")  # noqa: S608 - a test names it
+
+
+@pytest.mark.parametrize("version", [8, 9])
+def test_logs_go_with_their_executions_whichever_checks_those_are_held_against(path: Path, version: int) -> None:
+    migrate.up(path)
+    fill(path)
+    migrate.down(path, version)
+
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("DELETE FROM executions")
+
+    assert count(path, "execution_logs") == 0
 
 
 def test_the_database_of_another_program_is_left_alone(path: Path) -> None:

@@ -48,6 +48,31 @@ def test_no_statement_walks_through_a_whole_table(stranger: sqlite3.Connection, 
     assert set(found) <= partial | in_order
 
 
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("executions", "insert_execution"), ("ledger", "claim"), ("ledger", "finish"), ("jobs", "advance")],
+)
+def test_what_is_written_for_each_execution_builds_no_list_to_check_it(
+    stranger: sqlite3.Connection, file: str, name: str
+) -> None:
+    parameters: defaultdict[str, object] = defaultdict(lambda: None)
+
+    steps = [step[1] for step in stranger.execute(f"EXPLAIN {statements(file)[name]}", parameters)]
+
+    assert "OpenEphemeral" not in steps
+
+
+def test_a_fire_touches_no_index_of_jobs_but_that_of_when_they_are_due(stranger: sqlite3.Connection) -> None:
+    parameters: defaultdict[str, object] = defaultdict(lambda: None)
+    pages = dict(stranger.execute("SELECT rootpage, name FROM sqlite_schema WHERE tbl_name = 'jobs'"))
+
+    steps = list(stranger.execute(f"EXPLAIN {statements('jobs')['advance']}", parameters))
+    opened = {cursor: pages[page] for _, operation, cursor, page, *_ in steps if operation == "OpenWrite"}
+    written = {opened[cursor] for _, operation, cursor, *_ in steps if operation == "IdxInsert"}
+
+    assert written == {"jobs_due"}
+
+
 @pytest.mark.parametrize(("file", "name"), NAMED)
 def test_every_statement_is_introduced_by_a_sentence(file: str, name: str) -> None:
     text = (SQL / f"{file}.sql").read_text("utf-8")

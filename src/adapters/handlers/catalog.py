@@ -60,6 +60,7 @@ class LocalHandlers:
         }
         if commands is not None:
             self._checked["command"] = commands
+        self._found: dict[tuple[HandlerType, str], Handler] = {}
         self._own: dict[str, Handler] = {
             **self._checked,
             "function/tocsin.health_check": check_health(health),
@@ -86,7 +87,13 @@ class LocalHandlers:
             self._commands.kill()
 
     def resolve(self, handler_type: HandlerType, name: str) -> Handler:
-        """Find the code for a job; see the port."""
+        """Find the code for a job; see the port. What was found once stays: nothing is ever unregistered."""
+        found = self._found.get((handler_type, name))
+        if found is None:
+            found = self._found[handler_type, name] = self._sought(handler_type, name)
+        return found
+
+    def _sought(self, handler_type: HandlerType, name: str) -> Handler:
         found = self._own.get(capability(handler_type, name))
         if found is None and handler_type is HandlerType.FUNCTION:
             found = self._functions.resolve(name, self._threads)

@@ -27,10 +27,14 @@ class _Entry:
     name: str
     function: Callable[..., object]
     arguments: _Arguments
+    is_async: bool
 
     async def run(self, threads: Threads, context: HandlerContext) -> object:
-        call = partial(self.function, *self.arguments(context))
-        result = call() if _is_async(self.function) else await threads.call(call, name=f"tocsin {self.name}")
+        arguments = self.arguments(context)
+        if self.is_async:
+            result = self.function(*arguments)
+        else:
+            result = await threads.call(partial(self.function, *arguments), name=f"tocsin {self.name}")
         return await result if inspect.isawaitable(result) else result
 
 
@@ -113,7 +117,7 @@ class FunctionRegistry:
 
     def _add(self, name: str, function: Callable[..., object]) -> None:
         _check_name(name)
-        entry = _Entry(name, function, _arguments(name, function))
+        entry = _Entry(name, function, _arguments(name, function), _is_async(function))
         known = self._entries.setdefault(name, entry)
         if known.function is not function:
             raise Conflict(f"handler {name!r} is already {_described(known.function)}, so not {_described(function)}")

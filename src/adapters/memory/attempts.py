@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from ...domain.attempt import Attempt, Finish, Wait
 from ...domain.execution import ExecutionStatus, JobExecution
+from ...domain.firing import LOOK_AHEAD
 from ...domain.job import ScheduledJob
 from .documents import detached
 
@@ -20,7 +21,7 @@ def is_doubtful(row: JobExecution, now: datetime) -> bool:
     """Tell whether a lease is over, or began in what is the future since the clock was set back."""
     if row.lease_expires_at is None:
         return False
-    return row.lease_expires_at <= now or (row.started_at is not None and row.started_at > now)
+    return row.lease_expires_at <= now or (row.started_at is not None and row.started_at > now + LOOK_AHEAD)
 
 
 def lease_end(job: ScheduledJob, now: datetime) -> datetime:
@@ -29,22 +30,28 @@ def lease_end(job: ScheduledJob, now: datetime) -> datetime:
 
 
 def claimed(row: JobExecution, job: ScheduledJob, now: datetime, *, worker_id: str) -> JobExecution:
-    """Give a row to a worker."""
+    """Give a row to a worker, who starts it now, or at its nominal time if it fired just ahead of that."""
+    begins_at = row.available_at if _is_early(row, now) and row.available_at is not None else now
     return replace(
         row,
         status=row.status.to(ExecutionStatus.RUNNING),
         attempt=row.attempt + 1,
-        started_at=now,
+        started_at=begins_at,
         next_retry_at=None,
         worker_id=worker_id,
-        lease_expires_at=lease_end(job, now),
+        lease_expires_at=lease_end(job, begins_at),
     )
 
 
-def attempt_of(row: JobExecution, job: ScheduledJob) -> Attempt:
+def attempt_of(row: JobExecution, job: ScheduledJob, *, claimed_at: datetime | None = None) -> Attempt:
     """Word a claimed row as its worker, or a sweeper, needs it."""
     held = {field.name: getattr(row, field.name) for field in fields(row)}
-    return Attempt.of(job.definition, held | {"payload": detached(row.payload)})
+    return Attempt.of(job.definition, held | {"payload": detached(row.payload), "claimed_at": claimed_at})
+
+
+def _is_early(row: JobExecution, now: datetime) -> bool:
+    """Tell whether a row became claimable ahead of its time; further ahead, the clock has been set back since."""
+    return row.available_at is not None and now < row.available_at <= now + LOOK_AHEAD
 
 
 def is_current(row: JobExecution | None, finish: Finish) -> bool:
@@ -61,6 +68,7 @@ def finished(row: JobExecution, finish: Finish, now: datetime) -> JobExecution:
         row,
         status=row.status.to(finish.status),
         failures=finish.failures,
+        started_at=finish.started_at or row.started_at,
         error=finish.error,
         error_type=finish.error_type,
         error_stack=finish.error_stack,

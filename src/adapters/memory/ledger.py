@@ -14,9 +14,10 @@ from ...domain.attempt import Attempt, Finish
 from ...domain.execution import ExecutionStatus, JobExecution
 from ...domain.job import JobStatus
 from ...domain.json import Json
-from ...domain.plan import at_once
+from ...domain.plan import at_once, is_postponed
 from ...ports.dispatcher import Dispatch
 from ...ports.ledger import (
+    NOT_AHEAD,
     Finished,
     Fired,
     Hold,
@@ -48,17 +49,23 @@ class MemoryLedger:
         self._database = database
         self._executions = database.executions
 
-    async def fire(self, planner: Planner, *, limit: int) -> Fired:
-        """Write the plans of due jobs."""
+    async def fire(self, planner: Planner, *, limit: int, ahead: timedelta = NOT_AHEAD) -> Fired:
+        """Write the plans of jobs that are due, or about to be."""
         now = self._database.now()
-        due = sorted((next_run, job_id) for next_run, job_id in self._fires() if next_run <= now)[:limit]
+        due = sorted((next_run, job_id) for next_run, job_id in self._fires() if next_run <= now + ahead)[:limit]
         jobs = [self._database.jobs[job_id] for _, job_id in due]
-        written = [write(self._database, plan, now) for plan in at_once(planner(job, now) for job in jobs)]
+        plans = at_once(planner(job, now) for job in jobs)
+        written = [
+            write(self._database, plan, now)
+            for job, plan in zip(jobs, plans, strict=False)
+            if not is_postponed(job, plan, now)
+        ]
         rows = [row for each in written for row in each.executions]
         skips = sum(row.status is ExecutionStatus.SKIPPED for row in rows)
         return Fired(
             dispatches=[dispatch for each in written for dispatch in each.dispatches],
             jobs=len(written),
+            postponed=len(plans) - len(written),
             executions=len(rows) - skips,
             skips=skips,
             next_due=min((next_run for next_run, _ in self._fires()), default=None),
@@ -77,14 +84,15 @@ class MemoryLedger:
                 self._executions.put(taken)
                 self._database.tell(taken, now)
                 self._database.redispatches.pop(row.id, None)
-                attempts.append(attempt_of(taken, job))
+                attempts.append(attempt_of(taken, job, claimed_at=now))
         return attempts
 
     async def claimed(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:
         """Tell which executions run under a worker."""
+        now = self._database.now()
         rows = [row for id_ in dict.fromkeys(ids) if (row := self._executions.get(id_)) is not None]
         return [
-            attempt_of(row, self._database.jobs[row.job_id])
+            attempt_of(row, self._database.jobs[row.job_id], claimed_at=now)
             for row in rows
             if row.status is ExecutionStatus.RUNNING and row.worker_id == worker_id
         ]

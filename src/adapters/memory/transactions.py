@@ -38,9 +38,9 @@ def write(database: MemoryDatabase, plan: Plan, now: datetime) -> Written:
     if plan.cancels_open:
         stopped = cancel(database, plan.job.id, list(database.executions.of_job(plan.job.id)), now)
         return Written(executions=fresh, dispatches=settle(database, plan.job.id, now), stopped=stopped)
-    available = [row for row in fresh if row.available_at is not None and row.available_at <= now]
+    dispatched = [row for row in fresh if row.dispatched_at is not None]
     admitted = settle(database, plan.job.id, now)
-    return Written(executions=fresh, dispatches=[*database.dispatches(available), *admitted], stopped=())
+    return Written(executions=fresh, dispatches=[*database.dispatches(dispatched), *admitted], stopped=())
 
 
 def cancel(database: MemoryDatabase, job_id: UUID, rows: Iterable[JobExecution], now: datetime) -> list[UUID]:

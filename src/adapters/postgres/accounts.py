@@ -14,18 +14,19 @@ from typing import Final
 from uuid import UUID
 
 from ...domain.accounts import Accounts
-from ...domain.job import ScheduledJob
+from ...domain.job import JobType, ScheduledJob
 from ...domain.plan import is_at_stake
 from ...domain.stored import own_definition, shared_definition
 from ...ports.dispatcher import Dispatch
 from .execution_rows import dispatch_of
-from .job_rows import change_row, counters_row, job_of, state_row
+from .job_rows import change_row, counters_columns, job_of, state_columns
 from .statements import statements
 from .transaction import Row, Transaction
 
 _JOBS: Final = statements("jobs")
 _EXECUTIONS: Final = statements("executions")
 _LEDGER: Final = statements("ledger")
+TYPES_AT_STAKE: Final = [each.value for each in JobType if is_at_stake(exhausted=False, job_type=each.value)]
 
 
 class UnlockedJobs(Exception):
@@ -84,10 +85,11 @@ async def load_of_executions(
     """
     if not execution_ids:
         return
-    rows = await transaction.rows(_LEDGER["jobs_of_executions"], ids=execution_ids)
-    at_stake = {row["id"] for row in rows if _is_at_stake(row)}.union(locked)
-    await lock_jobs(transaction, at_stake)
-    await load_for_ends(transaction, accounts, [row["id"] for row in rows], locked=at_stake)
+    rows = await transaction.rows(
+        _LEDGER["lock_accounts"], ids=execution_ids, types_at_stake=TYPES_AT_STAKE, locked=list(locked)
+    )
+    counters = {row["job_id"]: row for row in rows}
+    await _enter_for_ends(transaction, accounts, counters, {row["job_id"] for row in rows if row["is_locked"]})
 
 
 async def load_for_ends(
@@ -99,12 +101,17 @@ async def load_for_ends(
     Raises:
         UnlockedJobs: the own rows of some may change with that, and are not in `locked`.
     """
-    ids = list(set(job_ids))
-    if not ids:
+    counters = await _locked_counters(transaction, list(set(job_ids)))
+    return await _enter_for_ends(transaction, accounts, counters, locked)
+
+
+async def _enter_for_ends(
+    transaction: Transaction, accounts: Accounts, counters: Mapping[UUID, Row], locked: Collection[UUID]
+) -> Sequence[ScheduledJob]:
+    if not counters:
         return []
-    counters = await _locked_counters(transaction, ids)
     # Read after the locks on the counters: nobody plans for these jobs any more, so what they say is final for now.
-    rows = await transaction.rows(_JOBS["jobs"], ids=ids)
+    rows = await transaction.rows(_JOBS["jobs"], ids=list(counters))
     if unlocked := {row["id"] for row in rows if _is_at_stake(row)} - set(locked):
         raise UnlockedJobs(unlocked)
     return _entered(accounts, rows, counters)
@@ -114,12 +121,21 @@ async def settle(transaction: Transaction, accounts: Accounts) -> list[Dispatch]
     """Admit waiting work where there are slots, end the jobs that are over, and write what moved: the last step."""
     dispatches = await _admit(transaction, accounts)
     accounts.conclude()
-    await transaction.run_for(_JOBS["save_states"], [state_row(job) for job in accounts.states])
-    await transaction.run_for(_JOBS["save_counters"], [counters_row(job) for job in accounts.counters])
+    await _save(transaction, accounts)
     await transaction.run_for(_JOBS["insert_versions"], [change_row(change) for change in accounts.changes])
     for change in accounts.changes:
         transaction.news.changed(change, accounts.job(change.job_id))
     return dispatches
+
+
+async def _save(transaction: Transaction, accounts: Accounts) -> None:
+    """Write what moved of jobs, each column as one list."""
+    if states := accounts.states:
+        stored = [accounts.stored(job.id) for job in states]
+        await transaction.run(_JOBS["save_states"], **state_columns(states, stored))
+    if counted := accounts.counters:
+        stored = [accounts.stored(job.id) for job in counted]
+        await transaction.run(_JOBS["save_counters"], **counters_columns(counted, stored))
 
 
 def _is_at_stake(row: Row) -> bool:

@@ -6,18 +6,21 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Final
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from ...domain.accounts import Accounts
 from ...domain.attempt import Attempt
 from ...domain.execution import ExecutionStatus
 from ...domain.facts import EXECUTION_STARTED
+from ...domain.firing import LOOK_AHEAD
 from ...domain.job import LOCK_TIMEOUT_SECONDS
 from ...ports.dispatcher import Dispatch
 from ...ports.ledger import Hold, Lapse, Lease
 from .accounts import load_of_executions, settle
+from .claims import Claims
 from .database import Database
 from .execution_rows import attempt_of
+from .filters import EVER
 from .frontier import Frontier
 from .statements import statements
 from .transaction import Parameters, Row, Transaction
@@ -25,17 +28,27 @@ from .transaction import Parameters, Row, Transaction
 _LEDGER: Final = statements("ledger")
 
 
-async def claim(database: Database, ids: Sequence[UUID], worker_id: str) -> Sequence[Attempt]:
+async def claim(database: Database, claims: Claims, ids: Sequence[UUID], worker_id: str) -> Sequence[Attempt]:
     """Take pending, available executions for one worker, in one round trip unless somebody listens to starts."""
     if not ids:
         return []
-    parameters = {"ids": ids, "worker_id": worker_id, "lock_timeout_seconds": LOCK_TIMEOUT_SECONDS}
+    claim_id = uuid4()
+    parameters = {
+        "claim_id": claim_id,
+        "ids": ids,
+        "worker_id": worker_id,
+        "lock_timeout_seconds": LOCK_TIMEOUT_SECONDS,
+        "look_ahead": LOOK_AHEAD,
+        "settled": claims.settled(),
+    }
     rows = await database.rows(_LEDGER["claim"], now=database.now, is_told=False, **parameters)
     if not rows:
         # There was nothing to take, or else it must be told.
         rows = await database.write(partial(_claim, parameters=parameters))
     taken = {row["id"]: row for row in rows}
-    return [attempt_of(taken[each]) for each in dict.fromkeys(ids) if each in taken]
+    claims.took(claim_id, taken)
+    definitions = {row["job_id"]: row["definition"] for row in rows if row["definition"] is not None}
+    return [attempt_of(taken[each], definitions[taken[each]["job_id"]]) for each in dict.fromkeys(ids) if each in taken]
 
 
 async def _claim(transaction: Transaction, parameters: Parameters) -> list[Row]:
@@ -46,9 +59,9 @@ async def _claim(transaction: Transaction, parameters: Parameters) -> list[Row]:
 
 async def claimed(database: Database, ids: Sequence[UUID], worker_id: str) -> Sequence[Attempt]:
     """Tell which executions run under a worker."""
-    rows = await database.rows(_LEDGER["claimed"], ids=ids, worker_id=worker_id)
+    rows = await database.rows(_LEDGER["claimed"], ids=ids, worker_id=worker_id, now=database.now)
     taken = {row["id"]: row for row in rows}
-    return [attempt_of(taken[each]) for each in dict.fromkeys(ids) if each in taken]
+    return [attempt_of(taken[each], taken[each]["definition"]) for each in dict.fromkeys(ids) if each in taken]
 
 
 async def renew(database: Database, leases: Mapping[Hold, timedelta], worker_id: str) -> Sequence[Hold]:
@@ -76,9 +89,11 @@ async def stopped(database: Database, holds: Sequence[Hold]) -> Sequence[Hold]:
     return [hold for hold in holds if hold not in running]
 
 
-async def release(transaction: Transaction, holds: Sequence[Hold], *, locked: Collection[UUID]) -> Sequence[Dispatch]:
+async def release(
+    transaction: Transaction, holds: Sequence[Hold], *, locked: Collection[UUID]
+) -> tuple[Sequence[UUID], Sequence[Dispatch]]:
     """
-    Free the slots of ended executions.
+    Free the slots of ended executions; answer which, and the waiting work that is admitted.
 
     Raises:
         UnlockedJobs: as for `load_of_executions`.
@@ -91,18 +106,26 @@ async def release(transaction: Transaction, holds: Sequence[Hold], *, locked: Co
     rows = [row for row in unreleased if (row["id"], row["attempt"]) in wanted]
     for row in rows:
         accounts.release(row["job_id"], row["holds_slot"])
-    await transaction.run(_LEDGER["release"], ids=[row["id"] for row in rows])
-    return await settle(transaction, accounts)
+    released = [row["id"] for row in rows]
+    await transaction.run(_LEDGER["release"], ids=released)
+    return released, await settle(transaction, accounts)
 
 
 async def lapsed(transaction: Transaction, *, frontier: Frontier, limit: int) -> Sequence[Lapse]:
-    """List leases that the clock calls expired."""
+    """List leases that the clock calls expired; now and then, remove the claims that are settled."""
     now = transaction.now
     since = frontier.since(now)
     rows = await transaction.rows(
-        _LEDGER["lapsed"], since=since, now=now, limit=limit, lock_timeout_seconds=LOCK_TIMEOUT_SECONDS
+        _LEDGER["lapsed"],
+        since=since,
+        now=now,
+        look_ahead=LOOK_AHEAD,
+        limit=limit,
+        lock_timeout_seconds=LOCK_TIMEOUT_SECONDS,
     )
-    [first] = await transaction.column(_LEDGER["first_leased"], since=since)
+    if since == EVER:
+        await transaction.run(_LEDGER["settle_claims"])
+    [first] = await transaction.column(_LEDGER["first_claimed"], since=since)
     frontier.move(first, now)
     return [
         Lapse(
@@ -118,11 +141,12 @@ async def expired(database: Database, holds: Sequence[Hold]) -> Sequence[Lease]:
     """Tell which holds the clock calls expired."""
     if not holds:
         return []
-    rows = await database.rows(_LEDGER["expired"], ids=[execution_id for execution_id, _ in holds], now=database.now)
+    ids = [execution_id for execution_id, _ in holds]
+    rows = await database.rows(_LEDGER["expired"], ids=ids, now=database.now, look_ahead=LOOK_AHEAD)
     wanted = set(holds)
     return [
         Lease(
-            attempt=attempt_of(row),
+            attempt=attempt_of(row, row["definition"]),
             status=ExecutionStatus(row["status"]),
             lease_expires_at=row["lease_expires_at"],
         )

@@ -23,6 +23,10 @@ from .plans import cancel
 from .statements import statements
 from .transaction import Parameters, Row, Transaction
 
+_OPEN: Final = frozenset({ExecutionStatus.PENDING, ExecutionStatus.RUNNING})
+_FAILED: Final = frozenset({ExecutionStatus.FAILED, ExecutionStatus.TIMEOUT})
+"""What is few among many, and has indexes of its own."""
+
 _JOBS: Final = statements("jobs")
 _EXECUTIONS: Final = statements("executions")
 
@@ -127,6 +131,8 @@ def _conditions(query: ExecutionFilter) -> Parameters:
         "job_id": query.job_id,
         "event_id": query.event_id,
         "status": filters.any_of(query.status),
+        "is_open": bool(query.status) and _OPEN.issuperset(query.status),
+        "has_failed": bool(query.status) and _FAILED.issuperset(query.status),
         "origin": filters.any_of(query.origin),
         "scheduled_after": filters.instant(query.scheduled_after),
         "scheduled_before": filters.instant(query.scheduled_before),

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from ...domain.accounts import Accounts
 from ...domain.execution import ExecutionStatus
-from ...domain.plan import Plan, at_once
+from ...domain.plan import Plan, at_once, is_postponed
 from ...domain.unreadable import planned
 from ...ports.ledger import Fired, Planner
 from .accounts import load, load_free
@@ -32,22 +32,27 @@ class Look:
     passed_over: UUID | None
 
 
-async def fire(transaction: Transaction, planner: Planner, limit: int, since: datetime) -> Look:
+async def fire(transaction: Transaction, planner: Planner, *, since: datetime, ahead: timedelta, limit: int) -> Look:
     """
-    Write the plans of jobs that are due, of those not due before `since`.
+    Write the plans of jobs that are due, or will be within `ahead`, of those not due before `since`.
 
     A job whose counters are locked, by a finish that is under way or by a process that froze in one, is passed over:
     to wait for it would hold up all the others that are locked here.
     """
-    accounts = Accounts(transaction.now)
-    due = await transaction.rows(_JOBS["lock_due_jobs"], since=since, now=transaction.now, limit=limit)
+    accounts, now = Accounts(transaction.now), transaction.now
+    due = await transaction.rows(_JOBS["lock_due_jobs"], since=since, until=now + ahead, limit=limit)
     jobs = await load_free(transaction, accounts, due)
-    plans = at_once(planned(job, transaction.now, planner) for job in jobs)
-    fired = await _written(transaction, accounts, plans, since)
+    plans = at_once(planned(job, now, planner) for job in jobs)
+    given = [plan for job, plan in zip(jobs, plans, strict=False) if not is_postponed(job, plan, now)]
+    fired = await _written(transaction, accounts, given, since)
     free = {job.id for job in jobs}
     passed_over = next((row for row in due if row["id"] not in free), None)
-    is_overdue = passed_over is not None and (not jobs or passed_over["next_run"] < transaction.now - _PATIENCE)
-    return Look(fired=fired, passed_over=passed_over["id"] if passed_over is not None and is_overdue else None)
+    latest = now if not jobs else now - _PATIENCE
+    is_overdue = passed_over is not None and passed_over["next_run"] <= latest
+    return Look(
+        fired=replace(fired, postponed=len(plans) - len(given)),
+        passed_over=passed_over["id"] if passed_over is not None and is_overdue else None,
+    )
 
 
 async def fire_one(transaction: Transaction, planner: Planner, job_id: UUID, since: datetime) -> Fired:

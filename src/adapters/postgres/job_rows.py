@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import fields
-from typing import Final
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any, Final
 
 from ...domain.counters import JobCounters
 from ...domain.definition import document
@@ -15,7 +18,30 @@ from ...domain.plan import JobChange
 from ...domain.trace import TraceContext, read_trace_context
 from .transaction import Parameters, Row
 
-_COUNTERS: Final = tuple(field.name for field in fields(JobCounters))
+_STATUSES: Final = MappingProxyType({status.value: status for status in JobStatus})
+_COUNTED: Final = MappingProxyType({field.name: attrgetter(field.name) for field in fields(JobCounters)})
+_STATE: Final = MappingProxyType(
+    {
+        name: attrgetter(name)
+        for name in (
+            "id",
+            "status",
+            "next_run",
+            "last_run",
+            "last_nominal",
+            "exhausted",
+            "outcome",
+            "updated_at",
+            "completed_at",
+            "cancelled_at",
+            "deleted_at",
+            "deleted_by",
+            "version",
+        )
+    }
+)
+"""Where a job stands; what is chosen from a few words is a text already."""
+_NEVER_NULL: Final = frozenset({"status", "exhausted", "updated_at", "version"})
 
 
 def job_of(row: Row, counters: Row, definition: JobDefinition) -> ScheduledJob:
@@ -24,7 +50,7 @@ def job_of(row: Row, counters: Row, definition: JobDefinition) -> ScheduledJob:
         id=row["id"],
         definition=definition,
         tenant_id=row["tenant_id"],
-        status=JobStatus(row["status"]),
+        status=_STATUSES[row["status"]],
         next_run=row["next_run"],
         last_run=row["last_run"],
         last_nominal=row["last_nominal"],
@@ -40,27 +66,52 @@ def job_of(row: Row, counters: Row, definition: JobDefinition) -> ScheduledJob:
         created_in=_trace_of(row["created_in"]),
         depth=row["depth"],
         version=row["version"],
-        counters=JobCounters(**{name: counters[name] for name in _COUNTERS}),
+        counters=_counters_of(counters),
+    )
+
+
+def _counters_of(row: Row) -> JobCounters:
+    return JobCounters(
+        executions_count=row["executions_count"],
+        success_count=row["success_count"],
+        failure_count=row["failure_count"],
+        consecutive_failures=row["consecutive_failures"],
+        duration_total_ms=row["duration_total_ms"],
+        scheduled_count=row["scheduled_count"],
+        slots_taken=row["slots_taken"],
+        waiting=row["waiting"],
+        live=row["live"],
     )
 
 
 def state_row(job: ScheduledJob) -> Parameters:
     """Write where a job stands."""
-    return {
-        "id": job.id,
-        "status": job.status.value,
-        "next_run": job.next_run,
-        "last_run": job.last_run,
-        "last_nominal": job.last_nominal,
-        "exhausted": job.exhausted,
-        "outcome": None if job.outcome is None else job.outcome.value,
-        "updated_at": job.updated_at,
-        "completed_at": job.completed_at,
-        "cancelled_at": job.cancelled_at,
-        "deleted_at": job.deleted_at,
-        "deleted_by": job.deleted_by,
-        "version": job.version,
-    }
+    return {name: read(job) for name, read in _STATE.items()}
+
+
+def state_columns(jobs: Sequence[ScheduledJob], stored: Sequence[ScheduledJob]) -> dict[str, list[Any]]:
+    """
+    Write where jobs stand, one list for each column of `state_row`; one that says nothing new is empty.
+
+    It is if each job has in it what is stored, or null: a fire moves little of a job.
+    """
+    columns = {name: list(map(read, jobs)) for name, read in _STATE.items()}
+    for name, column in columns.items():
+        if name in _NEVER_NULL:
+            columns[name] = [] if column == list(map(_STATE[name], stored)) else column
+        elif column.count(None) == len(jobs):
+            columns[name] = []
+    return {**columns, "id": [job.id for job in jobs]}
+
+
+def counters_columns(jobs: Sequence[ScheduledJob], stored: Sequence[ScheduledJob]) -> dict[str, list[Any]]:
+    """Write what the executions of jobs add up to, as `state_columns` writes where they stand."""
+    after, before = [job.counters for job in jobs], [job.counters for job in stored]
+    columns: dict[str, list[Any]] = {"job_id": [job.id for job in jobs]}
+    for name, read in _COUNTED.items():
+        column = list(map(read, after))
+        columns[name] = [] if column == list(map(read, before)) else column
+    return columns
 
 
 def definition_row(job: ScheduledJob) -> Parameters:
@@ -88,13 +139,15 @@ def _trace_text(trace: TraceContext | None) -> str | None:
 
 
 def _trace_of(text: str | None) -> TraceContext | None:
-    traceparent, _, tracestate = (text or "").partition(" ")
+    if text is None:
+        return None
+    traceparent, _, tracestate = text.partition(" ")
     return read_trace_context(traceparent, tracestate or None)
 
 
 def counters_row(job: ScheduledJob) -> Parameters:
     """Write what a job's executions add up to."""
-    return {"job_id": job.id} | {name: getattr(job.counters, name) for name in _COUNTERS}
+    return {"job_id": job.id} | {name: read(job.counters) for name, read in _COUNTED.items()}
 
 
 def change_row(change: JobChange) -> Parameters:

@@ -12,6 +12,7 @@ from ...domain.attempt import Attempt, Finish
 from ...domain.errors import StoreUnavailable
 from ...ports.dispatcher import Dispatch
 from ...ports.ledger import (
+    NOT_AHEAD,
     Finished,
     Fired,
     Hold,
@@ -25,7 +26,8 @@ from ...ports.ledger import (
     RecentLedgers,
     Sighting,
 )
-from . import attempts, audit, finishing, firing, log_rows, recovery
+from . import attempts, audit, finishing, firing, good_ends, log_rows, recovery
+from .claims import Claims
 from .database import Database
 from .frontier import Frontier
 from .races import with_jobs_locked
@@ -44,14 +46,15 @@ class PostgresLedger:
         self._database = database
         self._due = Frontier()
         self._dispatched = Frontier()
-        self._leased = Frontier()
+        self._claimed = Frontier()
+        self._claims = Claims()
 
-    async def fire(self, planner: Planner, *, limit: int) -> Fired:
-        """Write the plans of due jobs."""
+    async def fire(self, planner: Planner, *, limit: int, ahead: timedelta = NOT_AHEAD) -> Fired:
+        """Write the plans of jobs that are due, or about to be."""
 
         async def work(transaction: Transaction) -> tuple[firing.Look, datetime]:
             since = self._due.since(transaction.now)
-            return await firing.fire(transaction, planner, limit, since), since
+            return await firing.fire(transaction, planner, since=since, ahead=ahead, limit=limit), since
 
         look, since = await self._database.write(work)
         self._due.move(look.fired.next_due, look.fired.now)
@@ -66,7 +69,7 @@ class PostgresLedger:
 
     async def claim(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:
         """Take pending, available executions for one worker."""
-        return await attempts.claim(self._database, ids, worker_id)
+        return await attempts.claim(self._database, self._claims, ids, worker_id)
 
     async def claimed(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:
         """Tell which executions run under a worker."""
@@ -74,16 +77,32 @@ class PostgresLedger:
 
     async def renew(self, leases: Mapping[Hold, timedelta], *, worker_id: str) -> Sequence[Hold]:
         """Extend the leases of a worker."""
-        return await attempts.renew(self._database, leases, worker_id)
+        gone = await attempts.renew(self._database, leases, worker_id)
+        self._claims.forget(execution_id for execution_id, _ in gone)
+        return gone
 
     async def stopped(self, holds: Sequence[Hold]) -> Sequence[Hold]:
         """Tell which attempts no longer run."""
         return await attempts.stopped(self._database, holds)
 
     async def finish(self, finishes: Sequence[Finish]) -> Finished:
-        """Write how attempts ended; what is refused costs the others a second try."""
-        if not finishes:
-            return Finished(rejected=[], dispatches=[])
+        """Write how attempts ended: first those that end well and quietly, in one round trip, then the others."""
+        well = await self._finished_well(finishes)
+        others = [each for each in finishes if each.execution_id not in well]
+        finished = await self._finished(others) if others else Finished(rejected=[], dispatches=[])
+        self._claims.let_go(finishing.let_go(finishes, finished))
+        self._claims.forget(execution_id for execution_id, _ in finished.rejected)
+        return finished
+
+    async def _finished_well(self, finishes: Sequence[Finish]) -> Collection[UUID]:
+        try:
+            return await good_ends.finish(self._database, finishes)
+        except finishing.REFUSALS:
+            # Whose content it is that cannot be kept is for the others' way to find out.
+            return ()
+
+    async def _finished(self, finishes: Sequence[Finish]) -> Finished:
+        """Write ends whatever follows from them; what is refused costs the others a second try."""
         work = partial(finishing.finish, finishes=finishes)
         try:
             return await self._ended(partial(work, write=finishing.written_together))
@@ -92,11 +111,15 @@ class PostgresLedger:
 
     async def release(self, holds: Sequence[Hold]) -> Sequence[Dispatch]:
         """Free the slots of ended executions."""
-        return await self._ended(partial(attempts.release, holds=holds)) if holds else []
+        if not holds:
+            return []
+        released, dispatches = await self._ended(partial(attempts.release, holds=holds))
+        self._claims.let_go(released)
+        return dispatches
 
     async def lapsed(self, *, limit: int) -> Sequence[Lapse]:
         """List leases that the clock calls expired."""
-        return await self._database.write(partial(attempts.lapsed, frontier=self._leased, limit=limit))
+        return await self._database.write(partial(attempts.lapsed, frontier=self._claimed, limit=limit))
 
     async def expired(self, holds: Sequence[Hold]) -> Sequence[Lease]:
         """Tell which of these holds the clock calls expired."""

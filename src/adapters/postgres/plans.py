@@ -13,9 +13,9 @@ from ...domain.facts import EXECUTION_FACTS
 from ...domain.plan import Plan
 from ...ports.dispatcher import Dispatch
 from .accounts import settle
-from .execution_rows import execution_row, open_execution_of
+from .execution_rows import new_execution_columns, open_execution_of
 from .statements import statements
-from .transaction import Parameters, Transaction
+from .transaction import Transaction
 
 _EXECUTIONS: Final = statements("executions")
 _INSERTED: Final = _EXECUTIONS["insert_executions"].parameters
@@ -39,7 +39,8 @@ async def write_plans(transaction: Transaction, accounts: Accounts, plans: Seque
     """Write the plans of jobs that are loaded, but for nominal times that the ledger has already."""
     known = await _known_nominals(transaction, plans)
     fresh = [row for plan in plans for row in accounts.take(plan, known)]
-    await transaction.run_for(_EXECUTIONS["insert_executions"], [_inserted(row) for row in fresh])
+    if fresh:
+        await transaction.run(_EXECUTIONS["insert_executions"], **new_execution_columns(fresh, _INSERTED))
     transaction.news.made(fresh)
     ended = {plan.job.id for plan in plans if plan.cancels_open}
     stopped = await _cancel_open(transaction, accounts, ended)
@@ -90,8 +91,3 @@ async def _known_nominals(transaction: Transaction, plans: Sequence[Plan]) -> Ma
         scheduled_at=[row.scheduled_at for row in wanted],
     )
     return {(row["job_id"], row["scheduled_at"]): ExecutionStatus(row["status"]) for row in rows}
-
-
-def _inserted(execution: JobExecution) -> Parameters:
-    row = execution_row(execution)
-    return {name: row[name] for name in _INSERTED}

@@ -12,9 +12,9 @@ from ...domain.job import ScheduledJob
 from ...domain.plan import first_version
 from ...domain.stored import own_definition, shared_definition
 from ...ports.dispatcher import Dispatch
-from .execution_rows import dispatch_of
+from .dispatches import read_dispatches
 from .facts import tell_of_changes
-from .job_rows import change_row, counters_row, job_of, job_row, state_row
+from .job_rows import advance_row, change_row, counters_row, job_of, job_row, state_row
 from .statements import statements
 from .transaction import Transaction, array
 
@@ -25,11 +25,6 @@ _EXECUTIONS: Final = statements("executions")
 def read_jobs(transaction: Transaction, ids: str) -> list[ScheduledJob]:
     """Read jobs, for whoever asked, in the order of a JSON array of ids; deleted ones too."""
     return [job_of(row, own_definition(row["definition"])) for row in transaction.rows(_JOBS["jobs_by_ids"], ids=ids)]
-
-
-def read_dispatches(transaction: Transaction, ids: Iterable[object]) -> list[Dispatch]:
-    """Word what an executor needs in order to claim these, in their order."""
-    return [dispatch_of(row) for row in transaction.rows(_EXECUTIONS["dispatches"], ids=array(ids))]
 
 
 def load(transaction: Transaction, accounts: Accounts, job_ids: Iterable[object]) -> Sequence[ScheduledJob]:
@@ -53,11 +48,21 @@ def settle(transaction: Transaction, accounts: Accounts) -> list[Dispatch]:
     """Admit waiting work where there are slots, end the jobs that are over, and write what moved: the last step."""
     dispatches = _admit(transaction, accounts)
     accounts.conclude()
-    transaction.run_many(_JOBS["save_state"], map(state_row, accounts.states))
+    _save(transaction, accounts)
     transaction.run_many(_JOBS["save_counters"], map(counters_row, accounts.counters))
     transaction.run_many(_JOBS["insert_version"], map(change_row, accounts.changes))
     tell_of_changes(transaction, [(change, accounts.job(change.job_id)) for change in accounts.changes])
     return dispatches
+
+
+def _save(transaction: Transaction, accounts: Accounts) -> None:
+    """Write where jobs stand, no more of it than has moved: most only fire."""
+    versioned = {change.job_id for change in accounts.changes}
+    wholly = [job for job in accounts.states if job.id in versioned]
+    advanced = [job for job in accounts.states if job.id not in versioned]
+    if transaction.run_many(_JOBS["advance"], map(advance_row, advanced)) < len(advanced):
+        wholly += advanced
+    transaction.run_many(_JOBS["save_state"], map(state_row, wholly))
 
 
 def _admit(transaction: Transaction, accounts: Accounts) -> list[Dispatch]:

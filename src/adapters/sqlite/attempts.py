@@ -1,4 +1,4 @@
-"""Claims and leases: who runs what, until when."""
+"""Leases: who runs what, until when."""
 
 from __future__ import annotations
 
@@ -10,42 +10,24 @@ from uuid import UUID
 from ...domain.accounts import Accounts
 from ...domain.attempt import Attempt
 from ...domain.execution import ExecutionStatus
-from ...domain.facts import EXECUTION_STARTED
+from ...domain.firing import LOOK_AHEAD
 from ...domain.job import LOCK_TIMEOUT_SECONDS
 from ...ports.dispatcher import Dispatch
 from ...ports.ledger import Hold, Lapse, Lease
 from .accounts import load, settle
 from .execution_rows import attempt_of
-from .facts import News, tell_of
-from .instants import from_micros
+from .instants import from_micros, span_micros
 from .statements import statements
 from .transaction import Transaction, array
 
 _LEDGER: Final = statements("ledger")
-_MICROSECOND: Final = timedelta(microseconds=1)
-
-
-def claim(transaction: Transaction, ids: Sequence[UUID], worker_id: str) -> Sequence[Attempt]:
-    """Take pending, available executions for one worker."""
-    now = transaction.now_micros
-    taken = array(transaction.column(_LEDGER["claimable"], ids=array(dict.fromkeys(ids))))
-    transaction.run(
-        _LEDGER["claim"], ids=taken, now=now, worker_id=worker_id, lock_timeout_seconds=LOCK_TIMEOUT_SECONDS
-    )
-    attempts = [attempt_of(row) for row in transaction.rows(_LEDGER["attempts"], ids=taken)]
-    tell_of(transaction, map(_started, attempts))
-    return attempts
-
-
-def _started(attempt: Attempt) -> News:
-    return News(execution_id=attempt.execution_id, tenant_id=attempt.tenant_id, name=EXECUTION_STARTED)
 
 
 def claimed(transaction: Transaction, ids: Sequence[UUID], worker_id: str) -> Sequence[Attempt]:
     """Tell which executions run under a worker."""
     rows = transaction.rows(_LEDGER["attempts"], ids=array(dict.fromkeys(ids)))
     return [
-        attempt_of(row)
+        attempt_of({**row, "claimed_at": transaction.now})
         for row in rows
         if row["status"] == ExecutionStatus.RUNNING.value and row["worker_id"] == worker_id
     ]
@@ -55,7 +37,7 @@ def renew(transaction: Transaction, leases: Mapping[Hold, timedelta], worker_id:
     """Extend the leases of a worker."""
     renewed = transaction.rows(
         _LEDGER["renew"],
-        holds=array((str(each), attempt, lease // _MICROSECOND) for (each, attempt), lease in leases.items()),
+        holds=array((str(each), attempt, span_micros(lease)) for (each, attempt), lease in leases.items()),
         now=transaction.now_micros,
         worker_id=worker_id,
     )
@@ -84,7 +66,11 @@ def release(transaction: Transaction, holds: Sequence[Hold]) -> Sequence[Dispatc
 def lapsed(transaction: Transaction, limit: int) -> Sequence[Lapse]:
     """List leases that the clock calls expired."""
     rows = transaction.rows(
-        _LEDGER["lapsed"], now=transaction.now_micros, limit=limit, lock_timeout_seconds=LOCK_TIMEOUT_SECONDS
+        _LEDGER["lapsed"],
+        now=transaction.now_micros,
+        ahead=span_micros(LOOK_AHEAD),
+        limit=limit,
+        lock_timeout_seconds=LOCK_TIMEOUT_SECONDS,
     )
     return [
         Lapse(
@@ -98,7 +84,9 @@ def lapsed(transaction: Transaction, limit: int) -> Sequence[Lapse]:
 
 def expired(transaction: Transaction, holds: Sequence[Hold]) -> Sequence[Lease]:
     """Tell which holds the clock calls expired."""
-    ids = transaction.column(_LEDGER["expired"], holds=_holds(holds), now=transaction.now_micros)
+    ids = transaction.column(
+        _LEDGER["expired"], holds=_holds(holds), now=transaction.now_micros, ahead=span_micros(LOOK_AHEAD)
+    )
     return [
         Lease(
             attempt=attempt_of(row),

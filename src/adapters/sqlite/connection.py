@@ -19,6 +19,12 @@ OLDEST_SQLITE: Final = (3, 35, 0)
 
 TOO_LATE: Final = "the database did not answer in time"
 
+CACHE_KIB: Final = 16_384
+"""Pages that a connection which writes keeps at hand: what a batch touches lies all over the indexes."""
+
+_PAGES_BETWEEN_CHECKPOINTS: Final = 4000
+"""16 MiB: a page that many batches touch is copied from the log into the file once for all of them."""
+
 _PRIMARY_CODE: Final = 0xFF
 _RETRY_SECONDS: Final = 0.02
 _STATEMENTS_KEPT: Final = 256
@@ -73,9 +79,11 @@ def primary_code(error: sqlite3.Error) -> int | None:
     return None if code is None else code & _PRIMARY_CODE
 
 
-def connect(path: Path, *, busy_timeout: float) -> sqlite3.Connection:
+def connect(path: Path, *, busy_timeout: float, cache_kib: int = CACHE_KIB) -> sqlite3.Connection:
     """
     Open a file, making it (readable by its owner only) if there is none; `busy_timeout` is in seconds.
+
+    `cache_kib` bounds the memory for its pages, which is taken as they are read.
 
     Every commit is on the disk before it is acknowledged (synchronous=FULL): a power cut loses nothing.
 
@@ -92,6 +100,7 @@ def connect(path: Path, *, busy_timeout: float) -> sqlite3.Connection:
         )
         try:
             _configure(connection, path, deadline=time.monotonic() + busy_timeout)
+            connection.execute(f"PRAGMA cache_size = -{cache_kib}")
         except BaseException:
             connection.close()
             raise
@@ -122,6 +131,7 @@ def _configure(connection: sqlite3.Connection, path: Path, *, deadline: float) -
         raise UnusableDatabase(path, f"its file system allows no write-ahead log (journal_mode is {mode})")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_BETWEEN_CHECKPOINTS}")
 
 
 def _write_ahead(connection: sqlite3.Connection, deadline: float) -> str:

@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 
 from ...domain.errors import StoreUnavailable
 from ...ports.clock import Clock
+from .connection import CACHE_KIB
 from .lanes import File, Lane
 from .migrate import up
 from .transaction import Transaction
@@ -17,6 +18,7 @@ from .transaction import Transaction
 T = TypeVar("T")
 
 _READERS: Final = 2
+_CACHE_KIB_OF_READERS: Final = 2048
 _PATIENCE: Final = 30.0
 _PATIENCE_OF_REQUESTS: Final = 10.0
 
@@ -35,10 +37,10 @@ class Database:
         self._clock = clock
         self._busy_timeout = busy_timeout
         file = File(path=path, clock=clock, busy_timeout=busy_timeout)
-        self._writes = Lane(file, "BEGIN IMMEDIATE", patience=_PATIENCE)
-        self._reads = Lane(file, "BEGIN", patience=_PATIENCE_OF_REQUESTS)
-        self._watches = Lane(file, "BEGIN", patience=_PATIENCE)
-        self._searches = Lane(file, "BEGIN", patience=_PATIENCE)
+        self._writes = Lane(file, "BEGIN IMMEDIATE", patience=_PATIENCE, cache_kib=CACHE_KIB)
+        self._reads = Lane(file, "BEGIN", patience=_PATIENCE_OF_REQUESTS, cache_kib=_CACHE_KIB_OF_READERS)
+        self._watches = Lane(file, "BEGIN", patience=_PATIENCE, cache_kib=_CACHE_KIB_OF_READERS)
+        self._searches = Lane(file, "BEGIN", patience=_PATIENCE, cache_kib=_CACHE_KIB_OF_READERS)
         self._is_open = False
 
     async def open(self) -> None:

@@ -14,9 +14,8 @@ from ...domain.attempt import Attempt
 from ...domain.execution import ExecutionStatus, JobExecution, OpenExecution, Origin, PastAttempt, SkipReason
 from ...domain.json import document_of, document_text, encoded
 from ...domain.stored import shared_definition
-from ...ports.dispatcher import Dispatch
 from .instants import from_micros, to_micros
-from .transaction import Parameters, Row
+from .transaction import Row
 
 
 def past_attempt_text(past: PastAttempt) -> str:
@@ -87,14 +86,17 @@ _CONVERTERS: Final[_Converters] = MappingProxyType(
 
 _FIELDS: Final = tuple(field.name for field in fields(JobExecution))
 _CONVERTED: Final = tuple((name, *_CONVERTERS[name]) for name in _FIELDS if name in _CONVERTERS)
+_VALUES: Final = attrgetter(*_FIELDS)
+_WRITTEN: Final = tuple((_FIELDS.index(name), write) for name, write, _ in _CONVERTED)
 
 
-def execution_row(execution: JobExecution) -> Parameters:
-    """Write a whole execution."""
-    row = {name: getattr(execution, name) for name in _FIELDS}
-    for name, write, _ in _CONVERTED:
-        row[name] = write(row[name])
-    return row
+def execution_row(execution: JobExecution) -> tuple[object, ...]:
+    """Write a whole execution, its fields in the order in which `JobExecution` has them."""
+    row = list(_VALUES(execution))
+    for place, write in _WRITTEN:
+        if row[place] is not None:
+            row[place] = write(row[place])
+    return tuple(row)
 
 
 def execution_of(row: Row) -> JobExecution:
@@ -132,12 +134,3 @@ def attempt_of(row: Row) -> Attempt:
         "event_id": None if row["event_id"] is None else UUID(row["event_id"]),
     }
     return Attempt.of(shared_definition(row["definition"]), held)
-
-
-def dispatch_of(row: Row) -> Dispatch:
-    """Read what routes an execution."""
-    return Dispatch(
-        execution_id=UUID(row["id"]),
-        capability=shared_definition(row["definition"]).capability,
-        priority=row["priority"],
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final, overload
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -28,7 +29,13 @@ def from_micros(micros: None) -> None: ...
 def from_micros(micros: int | None) -> datetime | None: ...
 def from_micros(micros: int | None) -> datetime | None:
     """Read an instant, as a datetime in UTC."""
-    return None if micros is None else _EPOCH + timedelta(microseconds=micros)
+    return None if micros is None else _instant(micros)
+
+
+# Rows that were written together share their instants, and an instant is never changed.
+@lru_cache(maxsize=1024)
+def _instant(micros: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=micros)
 
 
 def span_micros(span: timedelta) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
+from operator import attrgetter
 from typing import Final
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from .instants import from_micros, to_micros
 from .transaction import Parameters, Row
 
 _COUNTERS: Final = tuple(field.name for field in fields(JobCounters))
+_COUNTS: Final = attrgetter(*_COUNTERS)
 
 
 def job_of(row: Row, definition: JobDefinition) -> ScheduledJob:
@@ -83,10 +85,24 @@ def job_row(job: ScheduledJob) -> Parameters:
     }
 
 
-def counters_row(job: ScheduledJob) -> Parameters:
-    """Write what a job's executions add up to."""
-    counters = job.counters
-    return {"job_id": str(job.id)} | {name: getattr(counters, name) for name in _COUNTERS}
+def advance_row(job: ScheduledJob) -> tuple[object, ...]:
+    """Write how far a job has come, and what must not be another for that to be all."""
+    return (
+        to_micros(job.next_run),
+        to_micros(job.last_run),
+        to_micros(job.last_nominal),
+        job.exhausted,
+        str(job.id),
+        None if job.outcome is None else job.outcome.value,
+        job.status.value,
+        job.version,
+        to_micros(job.updated_at),
+    )
+
+
+def counters_row(job: ScheduledJob) -> tuple[object, ...]:
+    """Write what a job's executions add up to: the fields of `JobCounters` in their order, then the job's id."""
+    return *_COUNTS(job.counters), str(job.id)
 
 
 def change_row(change: JobChange) -> Parameters:

@@ -47,13 +47,15 @@ class Lane:
     Threads that take turns with the transactions of one kind of caller.
 
     `begin` starts each transaction; `patience` is after how many seconds one is given up, its wait for a
-    turn included. The threads are daemons: a transaction that the end of the process cuts off never happened.
+    turn included; `cache_kib` is for the pages of each thread. The threads are daemons: a transaction that the
+    end of the process cuts off never happened.
     """
 
-    def __init__(self, file: File, begin: str, *, patience: float) -> None:
+    def __init__(self, file: File, begin: str, *, patience: float, cache_kib: int) -> None:
         self._file = file
         self._begin = begin
         self._patience = patience
+        self._cache_kib = cache_kib
         self._errands: SimpleQueue[_Errand | None] = SimpleQueue()
         self._ends: list[Future[None]] = []
 
@@ -90,7 +92,7 @@ class Lane:
             try:
                 with _worded_for_callers():
                     _check(errand)
-                    connection = connection or connect(self._file.path, busy_timeout=self._file.busy_timeout)
+                    connection = connection or self._connected()
                     errand.answer.set_result(self._transact(connection, errand))
             except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the caller, not to this thread
                 errand.answer.set_exception(error)
@@ -101,6 +103,9 @@ class Lane:
         if connection is not None:
             _close(connection)
         end.set_result(None)
+
+    def _connected(self) -> sqlite3.Connection:
+        return connect(self._file.path, busy_timeout=self._file.busy_timeout, cache_kib=self._cache_kib)
 
     def _transact(self, connection: sqlite3.Connection, errand: _Errand) -> object:
         connection.set_progress_handler(lambda: time.monotonic() > errand.deadline, _STEPS_BETWEEN_LOOKS)

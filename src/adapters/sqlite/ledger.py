@@ -12,6 +12,7 @@ from ...domain.attempt import Attempt, Finish
 from ...domain.json import encoded
 from ...ports.dispatcher import Dispatch
 from ...ports.ledger import (
+    NOT_AHEAD,
     Finished,
     Fired,
     Hold,
@@ -25,7 +26,7 @@ from ...ports.ledger import (
     RecentLedgers,
     Sighting,
 )
-from . import attempts, audit, finishing, firing, recovery
+from . import attempts, audit, claiming, finishing, firing, recovery
 from .database import Database
 from .log_rows import log_line_row
 from .statements import statements
@@ -40,13 +41,13 @@ class SqliteLedger:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def fire(self, planner: Planner, *, limit: int) -> Fired:
-        """Write the plans of due jobs."""
-        return await self._database.write(lambda transaction: firing.fire(transaction, planner, limit))
+    async def fire(self, planner: Planner, *, limit: int, ahead: timedelta = NOT_AHEAD) -> Fired:
+        """Write the plans of jobs that are due, or about to be."""
+        return await self._database.write(lambda transaction: firing.fire(transaction, planner, limit, ahead))
 
     async def claim(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:
         """Take pending, available executions for one worker."""
-        return await self._database.write(lambda transaction: attempts.claim(transaction, ids, worker_id))
+        return await self._database.write(lambda transaction: claiming.claim(transaction, ids, worker_id))
 
     async def claimed(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:
         """Tell which executions run under a worker."""

@@ -17,7 +17,7 @@ from .execution_rows import execution_row, open_execution_of
 from .facts import News, tell_of, tell_of_new
 from .instants import from_micros, to_micros
 from .statements import statements
-from .transaction import Row, Transaction, array
+from .transaction import Row, Transaction, array, object_of
 
 _EXECUTIONS: Final = statements("executions")
 _CANCELLED: Final = EXECUTION_FACTS[ExecutionStatus.CANCELLED]
@@ -76,8 +76,8 @@ def _cancel_open(transaction: Transaction, accounts: Accounts, job_ids: Collecti
 def _known_nominals(transaction: Transaction, plans: Iterable[Plan]) -> Mapping[Nominal, ExecutionStatus]:
     """Find which nominal times have a row already, and how that row stands."""
     rows = (row for plan in plans for row in plan.executions if row.origin is Origin.SCHEDULE)
-    nominals = array((str(row.job_id), to_micros(row.scheduled_at)) for row in rows)
+    nominals = object_of((str(row.job_id), to_micros(row.scheduled_at)) for row in rows)
     return {
-        (UUID(row["job_id"]), from_micros(row["scheduled_at"])): ExecutionStatus(row["status"])
-        for row in transaction.rows(_EXECUTIONS["known_nominals"], nominals=nominals)
+        (UUID(job_id), from_micros(scheduled_at)): ExecutionStatus(status)
+        for job_id, scheduled_at, status in transaction.tuples(_EXECUTIONS["known_nominals"], nominals=nominals)
     }

@@ -10,14 +10,12 @@ from uuid import UUID
 
 from ...ports.dispatcher import Dispatch
 from ...ports.ledger import Purged, Ready, Sighting
-from .accounts import read_dispatches
-from .execution_rows import dispatch_of
+from .dispatches import dispatches_of, read_dispatches
 from .instants import from_micros, span_micros, to_micros
 from .statements import statements
-from .transaction import LARGEST, Transaction, array
+from .transaction import LARGEST, Transaction, array, object_of
 
 _LEDGER: Final = statements("ledger")
-_EXECUTIONS: Final = statements("executions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +48,7 @@ def undelivered(
     after: Sighting | None,
 ) -> Sequence[tuple[Dispatch, datetime]]:
     """List dispatches that nobody has claimed for too long."""
-    ids = transaction.column(
+    rows = transaction.tuples(
         _LEDGER["undelivered"],
         capabilities=None if capabilities is None else array(capabilities),
         now=transaction.now_micros,
@@ -59,15 +57,16 @@ def undelivered(
         after_at=-LARGEST if after is None else to_micros(after[1]),
         after_id="" if after is None else str(after[0]),
     )
-    rows = transaction.rows(_EXECUTIONS["dispatches"], ids=array(ids))
-    return [(dispatch_of(row), from_micros(row["dispatched_at"])) for row in rows]
+    dispatches = dispatches_of(transaction, [row[:3] for row in rows])
+    return list(zip(dispatches, (from_micros(row[3]) for row in rows), strict=True))
 
 
 def redispatch(transaction: Transaction, seen: Sequence[Sighting]) -> Sequence[Dispatch]:
     """Take the right to repeat dispatches that nobody else has repeated."""
-    pairs = array((str(execution_id), to_micros(dispatched_at)) for execution_id, dispatched_at in seen)
-    moved = set(transaction.column(_LEDGER["redispatch"], seen=pairs, now=transaction.now_micros))
-    return read_dispatches(transaction, dict.fromkeys(str(id_) for id_, _ in seen if str(id_) in moved))
+    pairs = [(str(execution_id), to_micros(dispatched_at)) for execution_id, dispatched_at in seen]
+    moved = transaction.tuples(_LEDGER["redispatch"], seen=object_of(pairs), now=transaction.now_micros)
+    rows = {row[0]: row for row in moved}
+    return dispatches_of(transaction, [rows[each] for each in dict(pairs) if each in rows])
 
 
 def past(transaction: Transaction, keep: timedelta, newest: int, limit: int, after: UUID | None) -> Past:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
-from ...domain.json import Json
 from .instants import to_micros
 
 LARGEST: Final = 2**63 - 1
@@ -41,6 +40,11 @@ class Transaction:
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor]
 
+    def tuples(self, statement: str, **parameters: object) -> list[tuple[Any, ...]]:
+        """Run a statement and read all that it answers, each row in the order of its columns: for many rows."""
+        found: list[tuple[Any, ...]] = self.connection.execute(statement, parameters).fetchall()
+        return found
+
     def row(self, statement: str, **parameters: object) -> Row | None:
         """Run a statement and read the one row that it answers, if any."""
         found = self.rows(statement, **parameters)
@@ -54,9 +58,9 @@ class Transaction:
         """Run a statement that answers nothing."""
         self.connection.execute(statement, parameters)
 
-    def run_many(self, statement: str, rows: Iterable[Parameters]) -> None:
-        """Run a statement for each of many rows."""
-        self.connection.executemany(statement, rows)
+    def run_many(self, statement: str, rows: Iterable[Parameters] | Iterable[tuple[object, ...]]) -> int:
+        """Run a statement for each of many rows, named or, which is faster, numbered; tell how many it changed."""
+        return self.connection.executemany(statement, rows).rowcount
 
     @contextmanager
     def savepoint(self) -> Generator[None]:
@@ -75,14 +79,13 @@ class Transaction:
 
 def array(values: Iterable[object]) -> str:
     """Write a set as the JSON array in which it crosses into a statement, in ASCII; ids cross as text."""
-    return json.dumps([_element(value) for value in values], separators=(",", ":"))
+    return _ENCODER.encode(list(values))
 
 
-def _element(value: object) -> Json:
-    match value:
-        case None | int() | str():
-            return value
-        case tuple():
-            return [_element(item) for item in value]
-        case _:
-            return str(value)
+def object_of(pairs: Iterable[tuple[str, int]]) -> str:
+    """Write pairs of an id and a number as a JSON object, in which an id may come more than once."""
+    members = ",".join(f'"{key}":{value}' for key, value in pairs)
+    return f"{{{members}}}"
+
+
+_ENCODER: Final = json.JSONEncoder(separators=(",", ":"), default=str)

@@ -99,6 +99,12 @@ class StructuredLog:
         """Put fields into every line of the block."""
         return About(fields)
 
+    def dedicate(self, place: TraceContext | None, **fields: object) -> None:
+        """Put this task under a span, and fields into its lines."""
+        ABOUT.set({**ABOUT.get(), **fields})
+        if place is not None:
+            INNERMOST.set(place)
+
     def add(self, metric: Metric, amount: int = 1, **labels: Attribute) -> None:
         """Do nothing."""
 

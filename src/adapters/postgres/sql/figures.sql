@@ -66,7 +66,7 @@ WITH ranked AS (
     FROM executions
     WHERE
         tenant_id = :tenant_id AND (:job_id::uuid IS NULL OR job_id = :job_id) AND created_at >= :since
-        AND status IN ('failed', 'timeout') AND error_type IS NOT NULL
+        AND has_failed AND error_type IS NOT NULL
 )
 
 SELECT error_type, total AS count, seen_at AS last_seen, error AS last_error
@@ -92,32 +92,37 @@ WHERE
 -- name: queue
 -- What pending and running executions wait for, in one walk over those that have not ended.
 SELECT
-    count(*) FILTER (WHERE available_at IS NULL) AS waiting,
-    count(*) FILTER (WHERE status = 'pending' AND available_at <= :now) AS ready,
-    count(*) FILTER (WHERE status = 'pending' AND available_at > :now) AS retrying,
-    count(*) FILTER (WHERE status = 'running') AS running,
-    min(available_at) FILTER (WHERE status = 'pending' AND available_at <= :now) AS oldest_ready
-FROM executions
-WHERE status IN ('pending', 'running') AND (:tenant_id::text IS NULL OR tenant_id = :tenant_id);
+    count(*) FILTER (WHERE e.available_at IS NULL) AS waiting,
+    count(*) FILTER (WHERE e.status = 'pending' AND e.available_at <= :now) AS ready,
+    count(*) FILTER (WHERE e.status = 'pending' AND e.available_at > :now) AS retrying,
+    count(*) FILTER (WHERE e.status = 'running') AS running,
+    min(e.available_at) FILTER (WHERE e.status = 'pending' AND e.available_at <= :now) AS oldest_ready
+FROM open_executions AS o
+JOIN executions AS e ON e.id = o.execution_id
+WHERE :tenant_id::text IS NULL OR e.tenant_id = :tenant_id;
 
 -- name: unclaimed
 -- What nobody has taken for too long, by what it takes to run it: nobody dispatches again what nobody can run, so that
 -- comes to the front of the indexes, and looking only there costs no more for a large backlog. Worded as the domain does.
 WITH undispatched AS (
-    SELECT job_id FROM executions
-    WHERE
-        status = 'pending' AND dispatched_at IS NULL AND available_at < :before
-        AND (:tenant_id::text IS NULL OR tenant_id = :tenant_id)
-    ORDER BY available_at, id
+    SELECT o.job_id
+    FROM open_executions AS o
+    JOIN jobs AS j ON j.id = o.job_id
+    WHERE o.wakes_at IS NOT NULL AND o.wakes_at < :before AND (:tenant_id::text IS NULL OR j.tenant_id = :tenant_id)
+    ORDER BY o.wakes_at, o.execution_id
     LIMIT :sample::bigint
 ),
 
 dispatched AS (
-    SELECT job_id FROM executions
+    SELECT o.job_id
+    FROM open_executions AS o
+    CROSS JOIN LATERAL (
+        SELECT r.status, r.available_at, r.tenant_id FROM executions AS r WHERE r.id = o.execution_id OFFSET 0
+    ) AS e
     WHERE
-        status = 'pending' AND dispatched_at IS NOT NULL AND available_at < :before
-        AND (:tenant_id::text IS NULL OR tenant_id = :tenant_id)
-    ORDER BY dispatched_at, available_at, id
+        o.dispatched_at IS NOT NULL AND array_position('{pending}', e.status) IS NOT NULL AND e.available_at < :before
+        AND (:tenant_id::text IS NULL OR e.tenant_id = :tenant_id)
+    ORDER BY o.dispatched_at, o.execution_id
     LIMIT :sample - (SELECT count(*) FROM undispatched)
 ),
 

@@ -42,7 +42,7 @@ SELECT * FROM unnest(
 -- The look begins where something may be due: what lies before may be full of rows long gone.
 SELECT *
 FROM jobs
-WHERE status = 'active' AND next_run IS NOT NULL AND next_run >= :since AND next_run <= :now
+WHERE status = 'active' AND next_run IS NOT NULL AND next_run >= :since AND next_run <= :until
 ORDER BY next_run, id
 LIMIT :limit
 FOR NO KEY UPDATE SKIP LOCKED;
@@ -151,12 +151,15 @@ WHERE
 ORDER BY place, id;
 
 -- name: save_states
--- Where jobs stand; definitions stay as they are written, readable or not.
+-- Where jobs stand; definitions stay as they are written, readable or not. An empty array is one of nulls, and what is
+-- never null then stays as it is. The ids are given twice because a join to an array of them may be planned as one to
+-- all jobs.
 UPDATE jobs AS j
 SET
-    status = s.status, next_run = s.next_run, last_run = s.last_run, last_nominal = s.last_nominal,
-    exhausted = s.exhausted, outcome = s.outcome, updated_at = s.updated_at, completed_at = s.completed_at,
-    cancelled_at = s.cancelled_at, deleted_at = s.deleted_at, deleted_by = s.deleted_by, version = s.version
+    status = coalesce(s.status, j.status), next_run = s.next_run, last_run = s.last_run,
+    last_nominal = s.last_nominal, exhausted = coalesce(s.exhausted, j.exhausted), outcome = s.outcome,
+    updated_at = coalesce(s.updated_at, j.updated_at), completed_at = s.completed_at, cancelled_at = s.cancelled_at,
+    deleted_at = s.deleted_at, deleted_by = s.deleted_by, version = coalesce(s.version, j.version)
 FROM unnest(
     :id::uuid[], :status::text[], :next_run::timestamptz[], :last_run::timestamptz[], :last_nominal::timestamptz[],
     :exhausted::boolean[], :outcome::text[], :updated_at::timestamptz[], :completed_at::timestamptz[],
@@ -165,19 +168,25 @@ FROM unnest(
     id, status, next_run, last_run, last_nominal, exhausted, outcome, updated_at, completed_at, cancelled_at,
     deleted_at, deleted_by, version
 )
-WHERE j.id = s.id;
+WHERE j.id = s.id AND j.id = ANY(:id::uuid[]);
 
 -- name: save_definition
 -- What only a request changes.
 UPDATE jobs SET definition = :definition WHERE id = :id;
 
 -- name: save_counters
--- Whole rows, because the rules that count are the domain's; each is locked by whoever writes it.
+-- Whole counts, because the rules that count are the domain's; each row is locked by whoever writes it. An empty array
+-- leaves a count as it is.
 UPDATE job_counters AS c
 SET
-    executions_count = s.executions_count, success_count = s.success_count, failure_count = s.failure_count,
-    consecutive_failures = s.consecutive_failures, duration_total_ms = s.duration_total_ms,
-    scheduled_count = s.scheduled_count, slots_taken = s.slots_taken, waiting = s.waiting, live = s.live
+    executions_count = coalesce(s.executions_count, c.executions_count),
+    success_count = coalesce(s.success_count, c.success_count),
+    failure_count = coalesce(s.failure_count, c.failure_count),
+    consecutive_failures = coalesce(s.consecutive_failures, c.consecutive_failures),
+    duration_total_ms = coalesce(s.duration_total_ms, c.duration_total_ms),
+    scheduled_count = coalesce(s.scheduled_count, c.scheduled_count),
+    slots_taken = coalesce(s.slots_taken, c.slots_taken), waiting = coalesce(s.waiting, c.waiting),
+    live = coalesce(s.live, c.live)
 FROM unnest(
     :job_id::uuid[], :executions_count::bigint[], :success_count::bigint[], :failure_count::bigint[],
     :consecutive_failures::bigint[], :duration_total_ms::bigint[], :scheduled_count::bigint[],
@@ -186,7 +195,7 @@ FROM unnest(
     job_id, executions_count, success_count, failure_count, consecutive_failures, duration_total_ms, scheduled_count,
     slots_taken, waiting, live
 )
-WHERE c.job_id = s.job_id;
+WHERE c.job_id = s.job_id AND c.job_id = ANY(:job_id::uuid[]);
 
 -- name: now
 -- The clock that fires jobs.

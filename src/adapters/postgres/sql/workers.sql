@@ -56,7 +56,11 @@ WITH buried AS (
         JOIN workers AS w ON w.id = seen.id AND w.heartbeat_at = seen.heartbeat_at
         WHERE
             w.status <> 'dead' AND w.heartbeat_at < :now::timestamptz - :silent_for::interval
-            AND NOT EXISTS (SELECT 1 FROM executions AS e WHERE e.is_leased AND e.worker_id = w.id)
+            AND NOT EXISTS (
+                SELECT FROM claims AS c
+                JOIN executions AS e ON e.id = ANY(c.execution_ids)
+                WHERE c.worker_id = w.id AND e.worker_id = w.id AND e.lease_expires_at IS NOT NULL
+            )
         ORDER BY w.id
         FOR UPDATE OF w SKIP LOCKED
     ))

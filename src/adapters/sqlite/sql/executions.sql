@@ -1,18 +1,16 @@
 -- name: insert_execution
 -- Duplicates of a nominal time are told apart before; the unique index is the guard against being wrong about it.
+-- The columns are in the order of the fields of an execution.
 INSERT INTO executions (
-    id, job_id, job_version, tenant_id, status, origin, scheduled_at, created_at, priority, idempotency_key,
-    available_at, dispatched_at, started_at, completed_at, duration_ms, attempt, failures, max_retries,
-    next_retry_at, skip_reason, covers_until, covers_count, worker_id, lease_expires_at, holds_slot, event_id,
-    event_handler_id, depth, retry_of, correlation_id, trace_id, span_id, parent_span_id, trace_flags, tracestate,
-    error_type, error, error_stack, past_attempts, metadata, payload, result
+    id, job_id, job_version, tenant_id, status, origin, scheduled_at, created_at, priority, payload,
+    idempotency_key, available_at, dispatched_at, started_at, completed_at, duration_ms, attempt, failures,
+    max_retries, next_retry_at, result, error, error_type, error_stack, skip_reason, covers_until, covers_count,
+    worker_id, lease_expires_at, holds_slot, event_id, event_handler_id, depth, retry_of, correlation_id, trace_id,
+    span_id, parent_span_id, trace_flags, tracestate, metadata, past_attempts
 )
 VALUES (
-    :id, :job_id, :job_version, :tenant_id, :status, :origin, :scheduled_at, :created_at, :priority, :idempotency_key,
-    :available_at, :dispatched_at, :started_at, :completed_at, :duration_ms, :attempt, :failures, :max_retries,
-    :next_retry_at, :skip_reason, :covers_until, :covers_count, :worker_id, :lease_expires_at, :holds_slot, :event_id,
-    :event_handler_id, :depth, :retry_of, :correlation_id, :trace_id, :span_id, :parent_span_id, :trace_flags,
-    :tracestate, :error_type, :error, :error_stack, :past_attempts, :metadata, :payload, :result
+    ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24,
+    ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42
 );
 
 -- name: executions_by_ids
@@ -23,11 +21,10 @@ CROSS JOIN executions AS e ON e.id = wanted.value
 ORDER BY wanted.key;
 
 -- name: known_nominals
--- Which of [job, nominal time] the ledger has already, and how those rows stand.
+-- Which of [nominal time by job] the ledger has already, and how those rows stand.
 SELECT e.job_id, e.scheduled_at, e.status
 FROM json_each(:nominals) AS wanted
-CROSS JOIN executions AS e
-    ON e.job_id = json_extract(wanted.value, '$[0]') AND e.scheduled_at = json_extract(wanted.value, '$[1]')
+CROSS JOIN executions AS e ON e.job_id = wanted.key AND e.scheduled_at = wanted.value
 WHERE e.origin = 'schedule';
 
 -- name: execution_with_key
@@ -94,12 +91,10 @@ SET available_at = :now, dispatched_at = :now, redispatches = 0, holds_slot = 1
 WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: dispatches
--- What an executor needs in order to claim these, in the order of the ids.
-SELECT e.id, e.priority, e.dispatched_at, j.definition
+-- What routes executions, beside what their jobs are.
+SELECT e.id, e.job_id, e.priority
 FROM json_each(:ids) AS wanted
-CROSS JOIN executions AS e ON e.id = wanted.value
-CROSS JOIN jobs AS j ON j.id = e.job_id
-ORDER BY wanted.key;
+CROSS JOIN executions AS e ON e.id = wanted.value;
 
 -- name: matching_of_tenant
 -- One row with the total and the ids of a page, both by the index that has them in order.

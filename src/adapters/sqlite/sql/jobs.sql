@@ -13,13 +13,10 @@ VALUES (
 -- name: insert_counters
 -- Counters have a row of their own, as on engines where a finish must not lock what the timer wants.
 INSERT INTO job_counters (
-    job_id, executions_count, success_count, failure_count, consecutive_failures, duration_total_ms,
-    scheduled_count, slots_taken, waiting, live
+    executions_count, success_count, failure_count, consecutive_failures, duration_total_ms, scheduled_count,
+    slots_taken, waiting, live, job_id
 )
-VALUES (
-    :job_id, :executions_count, :success_count, :failure_count, :consecutive_failures, :duration_total_ms,
-    :scheduled_count, :slots_taken, :waiting, :live
-);
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
 
 -- name: insert_version
 -- Every version is kept with what was before and after: the proof needs it.
@@ -39,10 +36,16 @@ CROSS JOIN jobs AS j ON j.id = wanted.value
 CROSS JOIN job_counters AS c ON c.job_id = j.id
 ORDER BY wanted.key;
 
+-- name: definitions
+-- What jobs are, without how they stand.
+SELECT j.id, j.definition
+FROM json_each(:ids) AS wanted
+CROSS JOIN jobs AS j ON j.id = wanted.value;
+
 -- name: due_jobs
 -- Earliest first, so that a backlog is worked off in the order in which it arose.
 SELECT id FROM jobs
-WHERE status = 'active' AND next_run IS NOT NULL AND next_run <= :now
+WHERE status = 'active' AND next_run IS NOT NULL AND next_run <= :until
 ORDER BY next_run, id
 LIMIT :limit;
 
@@ -66,6 +69,14 @@ SET
     cancelled_at = :cancelled_at, deleted_at = :deleted_at, deleted_by = :deleted_by, version = :version
 WHERE id = :id;
 
+-- name: advance
+-- Where a job stands once it has fired, if nothing else of that is another: this leaves all indexes but one alone.
+-- ?1 next_run, ?2 last_run, ?3 last_nominal, ?4 exhausted, ?5 id; what must be the same: ?6 outcome, ?7 status, ?8 version,
+-- ?9 updated_at
+UPDATE jobs
+SET next_run = ?1, last_run = ?2, last_nominal = ?3, exhausted = ?4
+WHERE id = ?5 AND outcome IS ?6 AND status = ?7 AND version = ?8 AND updated_at = ?9;
+
 -- name: save_definition
 -- What only a request changes.
 UPDATE jobs SET definition = :definition WHERE id = :id;
@@ -74,10 +85,9 @@ UPDATE jobs SET definition = :definition WHERE id = :id;
 -- Whole rows, because the rules that count are the domain's.
 UPDATE job_counters
 SET
-    executions_count = :executions_count, success_count = :success_count, failure_count = :failure_count,
-    consecutive_failures = :consecutive_failures, duration_total_ms = :duration_total_ms,
-    scheduled_count = :scheduled_count, slots_taken = :slots_taken, waiting = :waiting, live = :live
-WHERE job_id = :job_id;
+    executions_count = ?1, success_count = ?2, failure_count = ?3, consecutive_failures = ?4, duration_total_ms =
+    ?5, scheduled_count = ?6, slots_taken = ?7, waiting = ?8, live = ?9
+WHERE job_id = ?10;
 
 -- name: count_versions
 -- Also those of a deleted job, since its ledger outlives it.

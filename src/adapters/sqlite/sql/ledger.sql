@@ -1,21 +1,21 @@
 -- name: claimable
 -- Whoever does not get the row drops the message, so duplicate deliveries are harmless.
-SELECT e.id
+SELECT
+    e.rowid, e.id, e.job_id, e.tenant_id, e.attempt, e.failures, e.max_retries, e.scheduled_at, e.created_at,
+    e.available_at, e.origin, e.depth, e.idempotency_key, e.correlation_id, e.event_id, e.trace_id, e.span_id,
+    e.trace_flags, e.tracestate, e.payload
 FROM json_each(:ids) AS wanted
 CROSS JOIN executions AS e ON e.id = wanted.value
-WHERE e.status = 'pending' AND e.dispatched_at IS NOT NULL
-ORDER BY wanted.key;
+WHERE e.status = 'pending' AND e.dispatched_at IS NOT NULL;
 
 -- name: claim
 -- A claim raises the attempt, which is the fence of every later write.
+-- ?1 started_at, ?2 worker_id, ?3 lease_expires_at, ?4 rowid
 UPDATE executions
 SET
-    status = 'running', attempt = attempt + 1, started_at = :now, next_retry_at = NULL, redispatches = 0,
-    worker_id = :worker_id,
-    lease_expires_at = :now + 1000000 * (
-        SELECT ifnull(j.lock_timeout_seconds, :lock_timeout_seconds) FROM jobs AS j WHERE j.id = executions.job_id
-    )
-WHERE id IN (SELECT value FROM json_each(:ids)) AND status = 'pending';
+    status = 'running', attempt = attempt + 1, started_at = ?1, next_retry_at = NULL, redispatches = 0,
+    worker_id = ?2, lease_expires_at = ?3
+WHERE rowid = ?4 AND status = 'pending';
 
 -- name: attempts
 -- What a node needs in order to run and settle what it holds, in the order of the ids.
@@ -49,36 +49,39 @@ WHERE e.attempt = json_extract(hold.value, '$[1]') AND e.status = 'running';
 -- name: held
 -- What a finish is held against: a worker that lost its lease must not overwrite what its successor did.
 SELECT
-    e.id, e.job_id, e.tenant_id, e.origin, e.scheduled_at, e.attempt, e.failures, e.holds_slot, e.worker_id,
+    e.rowid, e.id, e.job_id, e.tenant_id, e.origin, e.scheduled_at, e.attempt, e.failures, e.holds_slot, e.worker_id,
     e.lease_expires_at, e.event_handler_id
 FROM json_each(:ids) AS wanted
 CROSS JOIN executions AS e ON e.id = wanted.value
 WHERE e.status = 'running';
 
+-- name: remember_attempt
+-- An attempt that ended without ending its execution.
+-- ?1 the attempt, ?2 rowid
+UPDATE executions SET past_attempts = json_insert(past_attempts, '$[#]', json(?1)) WHERE rowid = ?2;
+
 -- name: finish
 -- An end; slot and lease stay while the handler is not really gone.
+-- ?1 status, ?2 failures, ?3 error, ?4 error_type, ?5 error_stack, ?6 started_at or null, ?7 result, ?8 completed_at,
+-- ?9 duration_ms, ?10 whether it releases its slot, ?11 rowid, ?12 attempt
 UPDATE executions
 SET
-    status = :status, failures = :failures, result = :result, error = :error, error_type = :error_type,
-    error_stack = :error_stack, completed_at = :completed_at, duration_ms = :duration_ms,
-    past_attempts = CASE
-        WHEN :past_attempt IS NULL THEN past_attempts ELSE json_insert(past_attempts, '$[#]', json(:past_attempt))
-    END,
-    holds_slot = CASE WHEN :releases_slot THEN 0 ELSE holds_slot END,
-    lease_expires_at = CASE WHEN :releases_slot THEN NULL ELSE lease_expires_at END
-WHERE id = :id AND attempt = :attempt AND status = 'running';
+    status = ?1, failures = ?2, error = ?3, error_type = ?4, error_stack = ?5, started_at = ifnull(?6, started_at),
+    result = ?7, completed_at = ?8, duration_ms = ?9,
+    holds_slot = CASE WHEN ?10 THEN 0 ELSE holds_slot END,
+    lease_expires_at = CASE WHEN ?10 THEN NULL ELSE lease_expires_at END
+WHERE rowid = ?11 AND attempt = ?12 AND status = 'running';
 
 -- name: hand_back
 -- Another attempt will follow in the same slot; what went wrong stays to be seen while it waits.
+-- ?1 failures, ?2 error, ?3 error_type, ?4 error_stack, ?5 started_at or null, ?6 available_at, ?7 next_retry_at,
+-- ?8 dispatched_at, ?9 rowid, ?10 attempt
 UPDATE executions
 SET
-    status = 'pending', failures = :failures, error = :error, error_type = :error_type, error_stack = :error_stack,
-    past_attempts = CASE
-        WHEN :past_attempt IS NULL THEN past_attempts ELSE json_insert(past_attempts, '$[#]', json(:past_attempt))
-    END,
-    available_at = :available_at, next_retry_at = :next_retry_at, dispatched_at = :dispatched_at, redispatches = 0,
+    status = 'pending', failures = ?1, error = ?2, error_type = ?3, error_stack = ?4,
+    started_at = ifnull(?5, started_at), available_at = ?6, next_retry_at = ?7, dispatched_at = ?8, redispatches = 0,
     worker_id = NULL, lease_expires_at = NULL
-WHERE id = :id AND attempt = :attempt AND status = 'running';
+WHERE rowid = ?9 AND attempt = ?10 AND status = 'running';
 
 -- name: unreleased
 -- Ended executions that these holds still keep a slot for.
@@ -94,13 +97,13 @@ WHERE
 UPDATE executions SET holds_slot = 0, lease_expires_at = NULL WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: lapsed
--- Oldest first; whether the node is dead is for the sweeper to say. What started in the future did so before
--- the clock was set back, so that its lease looks longer than it is.
+-- Oldest first; whether the node is dead is for the sweeper to say. What started further ahead than work is claimed did
+-- so before the clock was set back, so that its lease looks longer than it is.
 SELECT
     e.id, e.attempt, e.lease_expires_at, ifnull(j.lock_timeout_seconds, :lock_timeout_seconds) AS lock_timeout_seconds
 FROM executions AS e
 CROSS JOIN jobs AS j ON j.id = e.job_id
-WHERE e.lease_expires_at IS NOT NULL AND (e.lease_expires_at <= :now OR e.started_at > :now)
+WHERE e.lease_expires_at IS NOT NULL AND (e.lease_expires_at <= :now OR e.started_at > :now + :ahead)
 ORDER BY e.lease_expires_at, e.id
 LIMIT :limit;
 
@@ -111,7 +114,7 @@ FROM json_each(:holds) AS hold
 CROSS JOIN executions AS e ON e.id = json_extract(hold.value, '$[0]')
 WHERE
     e.attempt = json_extract(hold.value, '$[1]') AND e.lease_expires_at IS NOT NULL
-    AND (e.lease_expires_at <= :now OR e.started_at > :now)
+    AND (e.lease_expires_at <= :now OR e.started_at > :now + :ahead)
 ORDER BY e.lease_expires_at, e.id;
 
 -- name: ready
@@ -133,7 +136,7 @@ WHERE status = 'pending' AND dispatched_at IS NULL AND available_at IS NOT NULL;
 -- name: undelivered
 -- The patience doubles with each repeat, so that a backlog is no storm of repeats. What was dispatched in the
 -- future was so before the clock was set back. The capability is worded as the domain does.
-SELECT e.id
+SELECT e.id, e.job_id, e.priority, e.dispatched_at
 FROM executions AS e
 CROSS JOIN jobs AS j ON j.id = e.job_id
 WHERE
@@ -153,10 +156,9 @@ LIMIT :limit;
 -- Moving dispatched_at is taking the right to repeat: of ten sweepers that saw the same value, one moves it.
 UPDATE executions
 SET dispatched_at = :now, redispatches = redispatches + 1
-WHERE
-    (id, dispatched_at) IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:seen))
-    AND status = 'pending'
-RETURNING id;
+FROM json_each(:seen) AS seen
+WHERE executions.id = seen.key AND executions.dispatched_at = seen.value AND executions.status = 'pending'
+RETURNING executions.id, job_id, priority;
 
 -- name: append_log
 -- A line that comes twice stays as it was; one whose execution retention has removed is dropped.

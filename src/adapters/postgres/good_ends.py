@@ -1,0 +1,47 @@
+"""
+Ends that are good, and from which nothing follows but that they count: most of all there are.
+
+What else may follow from an end (a job that is over, waiting work that is admitted, a fact that somebody listens to, an
+event handler that counts it) is `finishing`'s. The statement leaves such ends alone, and words the arithmetic of
+`domain.counters.JobCounters` for the rest: one round trip for a batch, instead of seven under the lock of its counters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final
+from uuid import UUID
+
+from ...domain.attempt import Finish
+from ...domain.execution import ExecutionStatus
+from .accounts import TYPES_AT_STAKE
+from .database import Database
+from .entries import Entry, ends_of
+from .statements import statements
+
+_LEDGER: Final = statements("ledger")
+_COLUMNS: Final = frozenset(_LEDGER["finish_well"].parameters) - {"now", "types_at_stake"}
+
+
+async def finish(database: Database, finishes: Sequence[Finish]) -> Collection[UUID]:
+    """Write the ends from which nothing follows; answer which these are."""
+    good = [each for each in finishes if _is_good(each)]
+    if not good or len({each.execution_id for each in finishes}) < len(finishes):
+        return ()
+    columns = ends_of([Entry(finish=each) for each in good])
+    told = {name: columns[name] for name in _COLUMNS}
+    rows = await database.rows(_LEDGER["finish_well"], **told, now=database.now, types_at_stake=TYPES_AT_STAKE)
+    return {row["id"] for row in rows}
+
+
+def _is_good(finish: Finish) -> bool:
+    return (
+        finish.status is ExecutionStatus.SUCCESS
+        and not finish.failures
+        and finish.releases_slot
+        and finish.past_attempt is None
+        and finish.lease_expires_at is None
+        and finish.error is None
+        and finish.error_type is None
+        and finish.error_stack is None
+    )
