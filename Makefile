@@ -8,7 +8,7 @@ WHEEL := build/wheel
 PIP := -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run stack test soak matrix lint format coverage wheel-test bench clean
+.PHONY: help setup run stack test soak matrix lint format coverage wheel-test bench bench-peers profile clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,8 +55,21 @@ wheel-test: $(READY) ## build the wheel and run every test against its installat
 	$(WHEEL)/venv/bin/python -c 'import sys, tocsin; assert tocsin.__file__.startswith(sys.prefix), tocsin.__file__'
 	$(WHEEL)/venv/bin/python -m pytest --ignore tests/faults
 
-bench: $(READY) ## measure
-	$(BIN)/python -m benchmarks
+# Some of it, for a look: make bench BENCH="drain lateness --quick"
+BENCH ?= --json build/benchmarks.json --plots docs/benchmarks
+bench: $(READY) ## measure every scenario on every engine, five times: hours
+	$(BIN)/python -m benchmarks $(BENCH)
+
+# Another: make profile SCENARIO=burst ENGINE=sqlite
+SCENARIO ?= drain
+ENGINE ?= postgres
+profile: $(READY) ## show where the time of one run of a scenario goes
+	$(BIN)/python -m benchmarks.profile $(SCENARIO) --engine $(ENGINE)
+
+# Some of them: make bench-peers PEERS="pgqueuer bullmq --tests A"
+PEERS ?= --json build/peers.json --plots docs/benchmarks
+bench-peers: $(READY) ## measure side by side with other schedulers, which pip and npm fetch
+	$(BIN)/python -m benchmarks.peers $(PEERS)
 
 clean: ## remove everything that make has made
 	rm -rf $(VENV) .editable .stack build dist .coverage htmlcov .hypothesis .*_cache

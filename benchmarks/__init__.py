@@ -1,1 +1,1 @@
-"""Speed, measured: `python -m benchmarks [SCENARIO …]` prints what this machine does; no test asserts it."""
+"""Speed, measured: `python -m benchmarks [SCENARIO …]` tells what this machine does; no test asserts it."""

@@ -1,0 +1,1 @@
+"""Scale on paper: what fires cost (`stages`, `fit`), what that means (`model`), and fleets played through (`fleet`)."""

@@ -1,0 +1,1 @@
+"""Tocsin and its peers side by side on one machine: `python -m benchmarks.peers [PEER …]`."""
