@@ -63,14 +63,19 @@ class Attempts:
         """All that is claimed, running, or whose end the ledger does not know yet."""
         return {held.hold: held for held in (*self.ends.held, *self._claimed, *self.running.values())}.values()
 
-    @property
-    def free(self) -> int:
-        """How many attempts may be claimed now: those whose end is unwritten take up places too."""
-        taken = len(self.running) + len(self._claimed) + self.ends.unwritten
-        return self.capacity + self._pace.ahead(self.clock.monotonic(), self.ends.ended) - taken
+    def places(self) -> int:
+        """
+        Tell how many attempts may be claimed now.
 
-    def begun(self) -> Sequence[Attempt]:
-        """Give the attempts whose handlers began since the last call."""
+        Those whose end is unwritten take up places too. Those whose instant is to come do not, `capacity` of them, so
+        that nobody waits while nothing runs.
+        """
+        taken = len(self.running) + self._claimed.waiting + self.ends.unwritten
+        early = max(0, self._claimed.coming - self.capacity)
+        return self.capacity + self._pace.ahead(self.clock.monotonic(), self.ends.ended) - taken - early
+
+    def take_begun(self) -> Sequence[Attempt]:
+        """Give, once, the attempts whose handlers have begun."""
         begun, self._begun = self._begun, []
         return begun
 
@@ -101,11 +106,13 @@ class Attempts:
         instant = self._claimed.next_instant
         if instant is not None and instant < self._woken_at:
             self._woken_at = instant
-            _call_in(instant - now, self._wake)
+            _call_in(instant - now, partial(self._wake, instant))
 
-    def _wake(self) -> None:
-        self._woken_at = NEVER
-        self.begin_due()
+    def _wake(self, instant: float) -> None:
+        # Unless a sooner one came after it: that has seen to it that this one is not missed.
+        if instant == self._woken_at:
+            self._woken_at = NEVER
+            self.begin_due()
 
     def _begin(self, held: HeldAttempt, now: float) -> None:
         if self.is_fenced(held):
@@ -196,6 +203,8 @@ class Attempts:
             self.write_deferred(held)
         else:
             self.ends.free(held)
+        # A task that failed holds its frames, and these hold what holds the task.
+        held.task = None
         if self._claimed:
             self.begin_due()
 

@@ -66,6 +66,16 @@ class Claimed:
         return None
 
     @property
+    def waiting(self) -> int:
+        """How many may have begun but for a place."""
+        return max(0, len(self._held) - len(self._coming))
+
+    @property
+    def coming(self) -> int:
+        """How many wait for their instant."""
+        return len(self._coming)
+
+    @property
     def next_instant(self) -> float | None:
         """When the next attempt whose instant is to come may begin, in monotonic seconds."""
         return self._coming[0][0] if self._coming else None
@@ -80,8 +90,8 @@ class Pace:
     """
     How many attempts have lately ended on a node, which is how many it may claim beyond its places.
 
-    As many as ended in `AHEAD_SECONDS`, `MOST_AHEAD` at most: so none of them waits much longer than that, and a node
-    whose handlers take long claims none ahead (Little's law: a queue is as long as its rate times the wait).
+    As many as ran and ended in `AHEAD_SECONDS`, `MOST_AHEAD` at most: so none of them waits much longer than that, and
+    a node whose handlers take long claims none ahead (Little's law: a queue is as long as its rate times the wait).
     """
 
     _samples: deque[tuple[float, int]] = field(default_factory=deque)

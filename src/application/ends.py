@@ -29,7 +29,8 @@ class Ends:
     Ends to write and slots to free; what a failing store does not take is kept, in order.
 
     Any task may add and flush; `bell` rings when there is something new to write, `written` when something was,
-    and `retrying` when what was written waits for another attempt. `ended` counts the ends that were written.
+    and `retrying` when what was written waits for another attempt. `ended` counts the ends of handlers that
+    were written.
     Until then their leases must be renewed: nobody else may take what has ended for lost.
     """
 
@@ -87,7 +88,8 @@ class Ends:
     async def _write(self, batch: Sequence[tuple[Finish, HeldAttempt]]) -> int:
         written = await self.ledger.finish([finish for finish, _ in batch])
         del self._finishes[: len(batch)]
-        self.ended += len(batch)
+        # What is handed back has not ended: to claim as many again would have it handed back again.
+        self.ended += sum(finish.started_at is not None for finish, _ in batch)
         self.written.ring()
         if any(not finish.status.terminal for finish, _ in batch):
             self.retrying.ring()

@@ -32,11 +32,11 @@ STUCK_SECONDS: Final = 5.0
 @dataclass(slots=True, kw_only=True)
 class Executor:
     """
-    Runs what this process has handlers for, `capacity` attempts at a time, those whose end is unwritten included.
+    Runs what this process has handlers for, `capacity` handlers at a time.
 
-    Attempts that fired ahead of their time are claimed ahead too, and begin on their instant; and as many more as
-    lately ended (`Pace`) wait here for a place. Three loops drive it: `run_once` takes work in, `Heartbeat` keeps or
-    gives up leases, `Finisher` writes ends in batches.
+    What has ended and is not written takes up places as well. Attempts that fired ahead of their time are claimed
+    ahead too, and begin on their instant; and as many more as lately ended (`Pace`) wait here for a place. Three
+    loops drive it: `run_once` takes work in, `Heartbeat` keeps or gives up leases, `Finisher` writes ends in batches.
     """
 
     ledger: Ledger
@@ -102,7 +102,7 @@ class Executor:
         """Take in as much work as there is room for, and start it; waits a moment for the first piece."""
         await self._take_up_unanswered()
         self.attempts.begin_due()
-        room = self.attempts.free
+        room = self.attempts.places()
         if room <= 0:
             await self._room.wait(self.receive_wait)
             return 0.0
@@ -137,7 +137,7 @@ class Executor:
         self._unanswered.clear()
 
     def _measure_starts(self) -> None:
-        if begun := self.attempts.begun():
+        if begun := self.attempts.take_begun():
             measure_starts(self.telemetry, begun)
 
     async def flush(self) -> None:
@@ -175,6 +175,10 @@ class Executor:
         """Stop attempts whose lease is gone by this node's own reckoning: a successor may be running."""
         self.attempts.fence()
 
+    def hand_back_waiting(self) -> None:
+        """Let other nodes have what has not begun here."""
+        self.attempts.hand_back_waiting(overdue=False)
+
     async def drain(self, *, limit: float, grace: float) -> None:
         """
         Let running work finish for `limit` seconds, hand the rest back, and write everything down.
@@ -183,7 +187,7 @@ class Executor:
         for, have `grace` seconds for it. What goes on regardless is handed back as well, since the process is about to
         end; what else ignores an earlier order to end is not waited for. A drain that was cancelled may be begun again.
         """
-        self.attempts.hand_back_waiting(overdue=False)
+        self.hand_back_waiting()
         await self._until_decided(limit)
         for held in self.holds.values():
             self.attempts.decide(held, Disposition.HANDED_BACK)

@@ -40,7 +40,12 @@ def measure_starts(telemetry: Telemetry, attempts: Iterable[Attempt]) -> None:
     firsts = (attempt for attempt in attempts if attempt.attempt == 1)
     for labels, group in _by_handler(firsts, lambda attempt: attempt):
         waited = {
-            Metric.QUEUE_TIME: [_seconds(each.created_at, each.started_at) for each in group if each.created_at],
+            Metric.QUEUE_TIME: [
+                # What fired ahead of its time was not waited for before.
+                _seconds(max(each.created_at, each.scheduled_at), each.started_at)
+                for each in group
+                if each.created_at
+            ],
             Metric.FIRE_LATENESS: [
                 _seconds(each.scheduled_at, each.started_at) for each in group if each.origin is Origin.SCHEDULE
             ],

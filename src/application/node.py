@@ -218,6 +218,8 @@ class Node:
                 self._run(name)
         if drain:
             await self._end(resting)
+            if self.executor is not None:
+                self.executor.hand_back_waiting()
             await self._hand_over()
 
     async def stop(self) -> None:

@@ -62,7 +62,13 @@ class Timer:
         plans.tell(self.telemetry)
         await hand_on(fired.dispatches, to=self.dispatcher, telemetry=self.telemetry)
         if fired.jobs:
-            self.telemetry.debug("timer.fired", jobs=fired.jobs, executions=fired.executions, skips=fired.skips)
+            self.telemetry.debug(
+                "timer.fired",
+                jobs=fired.jobs,
+                executions=fired.executions,
+                skips=fired.skips,
+                postponed=fired.postponed,
+            )
         return fired
 
 

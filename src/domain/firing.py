@@ -86,6 +86,17 @@ def fire(
     return versioned(job, replace(plan, job=concluded), now, by=None, reason="nothing left to fire")
 
 
+def begins_at(available_at: datetime | None, dispatched_at: datetime | None, now: datetime) -> datetime:
+    """
+    Say when an execution that is claimed now may begin: at its nominal time if it fired ahead of that, else at once.
+
+    If the clock was set back since, that is no later than it would have been: `LOOK_AHEAD` from now.
+    """
+    if available_at is None or dispatched_at is None or not max(now, dispatched_at) < available_at:
+        return now
+    return min(available_at, now + LOOK_AHEAD)
+
+
 def catch_up(job: ScheduledJob, now: datetime, source: OccurrenceSource, new_id: NewId) -> Plan:
     """Account for everything that is due, however much: what every change to a job does first."""
     plan = fire(job, now, source, new_id)

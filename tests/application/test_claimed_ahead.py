@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -14,6 +16,10 @@ from tocsin.domain.job import JobDefinition, JobType, ScheduledJob
 
 SHORTLY = timedelta(milliseconds=300)
 MILLISECOND = timedelta(milliseconds=1)
+
+
+class Large:
+    """Something that a handler works with."""
 
 
 async def due_shortly(
@@ -160,6 +166,52 @@ async def test_a_start_that_waited_for_a_place_counts_its_time_from_then(rig: Ri
 
     starts = sorted(row.started_at - START for row in await rig.history(slow) if row.started_at)
     assert starts == [timedelta()] * 2 + [timedelta(seconds=0.5)] * 4
+
+
+async def test_what_was_handed_back_is_no_reason_to_claim_as_many_again(rig: Rig) -> None:
+    slow, gate = await full(rig)
+    rig.clock.advance(PATIENCE_SECONDS)
+    await rig.executor.heartbeat()
+    await rig.executor.flush()
+
+    await rig.take()
+
+    assert (rig.executor.running, len(rig.executor.held)) == (2, 2)
+    gate.set()
+    await rig.work()
+    assert {row.status for row in await rig.history(slow)} == {ExecutionStatus.SUCCESS}
+
+
+async def test_what_waits_for_its_instant_keeps_nobody_from_a_place(rig: Rig) -> None:
+    rig.executor.attempts.capacity = 1
+    early = await due_shortly(rig)
+    now = await rig.trigger(await rig.a_job(lambda: None))
+
+    await rig.work()
+
+    assert (await rig.execution(now)).status is ExecutionStatus.SUCCESS
+    assert (await the_row(rig, early)).status is ExecutionStatus.RUNNING
+    rig.clock.advance(SHORTLY)
+    await rig.work()
+    assert (await the_row(rig, early)).status is ExecutionStatus.SUCCESS
+
+
+async def test_what_a_failed_handler_held_is_free_without_the_garbage_collector(rig: Rig) -> None:
+    held: list[weakref.ref[Large]] = []
+
+    async def fail() -> None:
+        large = Large()
+        held.append(weakref.ref(large))
+        raise ValueError(large)
+
+    gc.disable()
+    try:
+        await rig.start(fail, max_retries=0)
+        await rig.work()
+        await asyncio.sleep(0)
+        assert [each() for each in held] == [None]
+    finally:
+        gc.enable()
 
 
 def test_the_pace_is_what_ended_within_the_last_moments() -> None:

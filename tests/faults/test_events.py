@@ -22,27 +22,30 @@ KILL_SECONDS: Final = 4.0
 async def test_each_event_leads_to_each_of_its_handlers_once_though_it_is_sent_twice_and_nodes_die(rig: Rig) -> None:
     numbers = range(rig.size.events)
     expected = len(numbers) * HANDLERS
-    async with rig.cluster() as cluster, killing(cluster), ClientSession(timeout=ClientTimeout(total=30)) as session:
-        for number in range(HANDLERS):
-            await published(cluster, session, "event-handlers?on_conflict=keep", handler(number))
-        batches = [numbers[first : first + BATCH] for first in numbers[::BATCH]] * 2
-        Random(11).shuffle(batches)  # noqa: S311 - mixes repetitions among the rest, guards nothing
-        waiting = iter(batches)
+    async with rig.cluster() as cluster, ClientSession(timeout=ClientTimeout(total=30)) as session:
+        async with killing(cluster):
+            for number in range(HANDLERS):
+                await published(cluster, session, "event-handlers?on_conflict=keep", handler(number))
+            batches = [numbers[first : first + BATCH] for first in numbers[::BATCH]] * 2
+            Random(11).shuffle(batches)  # noqa: S311 - mixes repetitions among the rest, guards nothing
+            waiting = iter(batches)
 
-        async def publish() -> None:
-            for batch in waiting:
-                await published(cluster, session, "events", [cloud_event(number) for number in batch])
+            async def publish() -> None:
+                for batch in waiting:
+                    await published(cluster, session, "events", [cloud_event(number) for number in batch])
 
-        await asyncio.gather(*(publish() for _ in range(PUBLISHERS)))
+            await asyncio.gather(*(publish() for _ in range(PUBLISHERS)))
 
-        async def done() -> bool | None:
-            async with rig.connection() as connection:
-                ended = await connection.fetchval(
-                    "SELECT count(*) FROM tocsin.executions WHERE origin = 'event' AND status = 'success'"
-                )
-            return True if ended >= expected else None
+            async def done() -> bool | None:
+                async with rig.connection() as connection:
+                    ended = await connection.fetchval(
+                        "SELECT count(*) FROM tocsin.executions WHERE origin = 'event' AND status = 'success'"
+                    )
+                return True if ended >= expected else None
 
-        await within(rig.size.patience, done, every=0.5)
+            await within(rig.size.patience, done, every=0.5)
+        # What was just started again cannot yet be asked to stop.
+        await cluster.ready()
         assert set(await cluster.stop()) == {0}
 
     async with rig.connection() as connection:

@@ -16,6 +16,7 @@ from tocsin.adapters.system import ManualClock
 from tocsin.domain.attempt import Attempt
 from tocsin.domain.job import OverlapPolicy
 from tocsin.domain.lifecycle import cancel
+from tocsin.ports.ledger import Hold
 from tocsin.ports.storage import Storage
 
 if TYPE_CHECKING:
@@ -122,23 +123,52 @@ async def test_a_sweep_that_meets_claims_and_ends_strikes_nothing_that_is_leased
 def test_a_claim_is_settled_once_all_that_it_took_is_let_go_and_told_once() -> None:
     claims, first, second = Claims(), new_id(START), new_id(START)
     ids = [new_id(START) for _ in range(3)]
-    claims.took(first, ids)
-    claims.let_go(ids[:2])
+    claims.took(first, holds(ids))
+    claims.let_go(holds(ids[:2]))
     assert claims.settled() == []
 
-    claims.took(second, ids[1:])
+    claims.took(second, holds(ids[1:], attempt=2))
     assert claims.settled() == [first]
-    claims.let_go([*ids, *ids])
+    claims.let_go([*holds(ids), *holds(ids, attempt=2) * 2])
 
     assert [claims.settled(), claims.settled()] == [[second], []]
+
+
+def test_what_a_claim_took_again_counts_no_more_for_the_one_before() -> None:
+    claims, first = Claims(), new_id(START)
+    ids = [new_id(START) for _ in range(2)]
+    claims.took(first, holds(ids))
+
+    claims.took(new_id(START), holds(ids, attempt=2))
+
+    assert claims.settled() == [first]
+
+
+def test_late_word_of_an_attempt_says_nothing_of_the_next_one_of_the_same_execution() -> None:
+    claims, second = Claims(), new_id(START)
+    ids = [new_id(START) for _ in range(2)]
+    claims.took(new_id(START), holds(ids))
+    claims.took(second, holds(ids, attempt=2))
+    claims.settled()
+
+    claims.let_go(holds(ids))
+    claims.forget(holds(ids))
+
+    assert claims.settled() == []
+    claims.let_go(holds(ids, attempt=2))
+    assert claims.settled() == [second]
 
 
 def test_a_claim_of_which_something_was_lost_is_left_to_the_sweeper() -> None:
     claims = Claims()
     ids = [new_id(START) for _ in range(3)]
-    claims.took(new_id(START), ids)
+    claims.took(new_id(START), holds(ids))
 
-    claims.forget(ids[:1])
-    claims.let_go(ids)
+    claims.forget(holds(ids[:1]))
+    claims.let_go(holds(ids))
 
     assert claims.settled() == []
+
+
+def holds(ids: list[UUID], *, attempt: int = 1) -> list[Hold]:
+    return [(each, attempt) for each in ids]

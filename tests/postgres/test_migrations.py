@@ -14,6 +14,7 @@ from tests.contracts.steps import TENANT, a_running_attempt, execution
 from tests.makers import START, a_job, a_success, a_worker, decided, planner
 from tests.postgres.nodes import a_connection
 from tests.postgres.rows_in_every_state import fill
+from tests.postgres.sessions import until_calls_wait_for_a_lock
 from tocsin.adapters.postgres import Access, UnusableSchema, migrate, open_postgres
 from tocsin.adapters.system import ManualClock
 from tocsin.domain.execution import ExecutionStatus
@@ -37,6 +38,14 @@ CREATE TABLE colours (colour text NOT NULL PRIMARY KEY);
 CREATE INDEX executions_colour ON executions (colour);
 INSERT INTO schema_migrations (version, name, checksum, compatible) VALUES (9999, 'colours', 'x', true);
 """
+
+CLAIMED: Final = """
+UPDATE executions
+SET status = 'running', attempt = 1, worker_id = 'claimer', started_at = now(), lease_expires_at = now()
+WHERE status = 'pending'"""
+LEASED_IN_NO_CLAIM: Final = """
+SELECT count(*) FROM executions AS e
+WHERE lease_expires_at IS NOT NULL AND NOT EXISTS (SELECT FROM claims AS c WHERE e.id = ANY(c.execution_ids))"""
 
 STARTS: Final = """
 import asyncio, sys
@@ -144,6 +153,22 @@ async def test_what_is_open_leased_or_failed_is_found_after_the_step_that_moves_
     assert sorted(row[0] for row in rows) == sorted(row[0] for row in wanted)
 
 
+async def test_the_step_that_moves_what_is_open_waits_for_whoever_claims(access: Access) -> None:
+    await fill_up(access)
+    await migrate.down(access, 5)
+    async with a_connection(access.url) as claimer, a_connection(access.url) as onlooker:
+        begun = claimer.transaction()
+        await begun.start()
+        await claimer.execute(CLAIMED)
+        step = asyncio.create_task(migrate.up(access))
+        await until_calls_wait_for_a_lock(onlooker, 1)
+        await begun.commit()
+        await step
+
+        assert await onlooker.fetchval(LEASED_IN_NO_CLAIM) == 0
+        assert await onlooker.fetchval("SELECT count(*) FROM claims WHERE worker_id = 'claimer'") == 1
+
+
 async def test_down_leaves_nothing_of_what_a_step_made(access: Access) -> None:
     await fill_up(access)
 
@@ -151,6 +176,7 @@ async def test_down_leaves_nothing_of_what_a_step_made(access: Access) -> None:
 
     assert await tables(access) == {"schema_migrations"}
     assert await ask(access, "SELECT count(*) FROM pg_class WHERE relnamespace = 'tocsin'::regnamespace") == 2
+    assert await ask(access, "SELECT count(*) FROM pg_proc WHERE pronamespace = 'tocsin'::regnamespace") == 0
 
 
 async def test_a_step_that_fails_leaves_the_schema_as_it_was(access: Access) -> None:

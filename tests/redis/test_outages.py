@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Awaitable, Callable
+from typing import Any, cast
 
 import pytest
 
@@ -10,6 +11,7 @@ from deploy.local.redis import LocalRedis
 from tests.application.rig import Notes
 from tests.redis.pipes import RUNS, Pipes, a_dispatch, sent, take, until
 from tocsin.adapters.redis import RedisDispatcher, open_redis_dispatcher
+from tocsin.adapters.redis.connection import Connection
 from tocsin.domain.errors import DispatcherUnavailable
 from tocsin.ports.dispatcher import Dispatch
 
@@ -136,3 +138,27 @@ async def test_nothing_to_receive_is_waited_out(pipes: Pipes) -> None:
 
     assert await waiting == []
     assert await node.receive(capabilities=[RUNS], limit=-1, wait=0) == []
+
+
+class Closing:
+    """A client whose connection the event loop has closed: what uvloop says of that, and asyncio never does."""
+
+    async def ping(self) -> None:
+        raise RuntimeError(
+            "unable to perform operation on <TCPTransport closed=True reading=False>; the handler is closed"
+        )
+
+    async def fail(self) -> None:
+        raise RuntimeError("a mistake of ours")
+
+
+async def test_a_connection_that_uvloop_had_closed_already_is_out_of_reach() -> None:
+    connection = Connection(cast("Any", Closing()), deadline=5)
+
+    with pytest.raises(DispatcherUnavailable, match="out of reach"):
+        await connection.run(lambda client: client.ping())
+
+
+async def test_a_mistake_of_ours_is_no_outage() -> None:
+    with pytest.raises(RuntimeError, match="a mistake of ours"):
+        await Connection(cast("Any", Closing()), deadline=5).run(lambda client: cast("Any", client).fail())

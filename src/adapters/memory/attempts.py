@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from ...domain.attempt import Attempt, Finish, Wait
 from ...domain.execution import ExecutionStatus, JobExecution
-from ...domain.firing import LOOK_AHEAD
+from ...domain.firing import LOOK_AHEAD, begins_at
 from ...domain.job import ScheduledJob
 from .documents import detached
 
@@ -31,15 +31,15 @@ def lease_end(job: ScheduledJob, now: datetime) -> datetime:
 
 def claimed(row: JobExecution, job: ScheduledJob, now: datetime, *, worker_id: str) -> JobExecution:
     """Give a row to a worker, who starts it now, or at its nominal time if it fired just ahead of that."""
-    begins_at = row.available_at if _is_early(row, now) and row.available_at is not None else now
+    start = begins_at(row.available_at, row.dispatched_at, now)
     return replace(
         row,
         status=row.status.to(ExecutionStatus.RUNNING),
         attempt=row.attempt + 1,
-        started_at=begins_at,
+        started_at=start,
         next_retry_at=None,
         worker_id=worker_id,
-        lease_expires_at=lease_end(job, begins_at),
+        lease_expires_at=lease_end(job, start),
     )
 
 
@@ -47,11 +47,6 @@ def attempt_of(row: JobExecution, job: ScheduledJob, *, claimed_at: datetime | N
     """Word a claimed row as its worker, or a sweeper, needs it."""
     held = {field.name: getattr(row, field.name) for field in fields(row)}
     return Attempt.of(job.definition, held | {"payload": detached(row.payload), "claimed_at": claimed_at})
-
-
-def _is_early(row: JobExecution, now: datetime) -> bool:
-    """Tell whether a row became claimable ahead of its time; further ahead, the clock has been set back since."""
-    return row.available_at is not None and now < row.available_at <= now + LOOK_AHEAD
 
 
 def is_current(row: JobExecution | None, finish: Finish) -> bool:

@@ -46,7 +46,7 @@ async def claim(database: Database, claims: Claims, ids: Sequence[UUID], worker_
         # There was nothing to take, or else it must be told.
         rows = await database.write(partial(_claim, parameters=parameters))
     taken = {row["id"]: row for row in rows}
-    claims.took(claim_id, taken)
+    claims.took(claim_id, [(row["id"], row["attempt"]) for row in rows])
     definitions = {row["job_id"]: row["definition"] for row in rows if row["definition"] is not None}
     return [attempt_of(taken[each], definitions[taken[each]["job_id"]]) for each in dict.fromkeys(ids) if each in taken]
 
@@ -91,7 +91,7 @@ async def stopped(database: Database, holds: Sequence[Hold]) -> Sequence[Hold]:
 
 async def release(
     transaction: Transaction, holds: Sequence[Hold], *, locked: Collection[UUID]
-) -> tuple[Sequence[UUID], Sequence[Dispatch]]:
+) -> tuple[Sequence[Hold], Sequence[Dispatch]]:
     """
     Free the slots of ended executions; answer which, and the waiting work that is admitted.
 
@@ -106,9 +106,8 @@ async def release(
     rows = [row for row in unreleased if (row["id"], row["attempt"]) in wanted]
     for row in rows:
         accounts.release(row["job_id"], row["holds_slot"])
-    released = [row["id"] for row in rows]
-    await transaction.run(_LEDGER["release"], ids=released)
-    return released, await settle(transaction, accounts)
+    await transaction.run(_LEDGER["release"], ids=[row["id"] for row in rows])
+    return [(row["id"], row["attempt"]) for row in rows], await settle(transaction, accounts)
 
 
 async def lapsed(transaction: Transaction, *, frontier: Frontier, limit: int) -> Sequence[Lapse]:

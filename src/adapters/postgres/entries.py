@@ -21,6 +21,11 @@ _USUAL: Final = MappingProxyType(
 """What most ends have in these fields, and null in the others: as the statement `finish` has it."""
 
 
+def hold_of(finish: Finish) -> Hold:
+    """Say which attempt a finish is of."""
+    return finish.execution_id, finish.attempt
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """
@@ -36,7 +41,7 @@ class Entry:
     @property
     def hold(self) -> Hold:
         """What the finish is for."""
-        return self.finish.execution_id, self.finish.attempt
+        return hold_of(self.finish)
 
     @property
     def past_attempts(self) -> str | None:

@@ -17,7 +17,7 @@ from ...domain.execution import ExecutionStatus, Origin
 from ...domain.facts import EXECUTION_FACTS, EXECUTION_RETRYING
 from ...ports.ledger import Finished, Hold
 from .accounts import load_of_executions, read_dispatches, settle
-from .entries import Entry, Written, ends_of, returned_row
+from .entries import Entry, Written, ends_of, hold_of, returned_row
 from .event_handler_rows import counts_rows
 from .statements import statements
 from .transaction import Row, Transaction
@@ -74,14 +74,10 @@ async def finish(
     )
 
 
-def let_go(finishes: Sequence[Finish], finished: Finished) -> list[UUID]:
-    """Tell whose leases are over with finishes that are committed."""
-    rejected = {execution_id for execution_id, _ in finished.rejected}
-    return [
-        each.execution_id
-        for each in finishes
-        if (each.releases_slot or not each.status.terminal) and each.execution_id not in rejected
-    ]
+def let_go(finishes: Sequence[Finish], finished: Finished) -> Collection[Hold]:
+    """Tell which leases are over with finishes that are committed."""
+    over = {hold_of(each) for each in finishes if each.releases_slot or not each.status.terminal}
+    return over.difference(finished.rejected)
 
 
 async def written_together(transaction: Transaction, entries: Sequence[Entry]) -> Written:
@@ -136,7 +132,7 @@ async def _told_apart(transaction: Transaction, finishes: Sequence[Finish]) -> t
         if row is not None and each.is_of(row["attempt"], row["lease_expires_at"]):
             entries.append(Entry(finish=each, before=held.pop(each.execution_id)))
         else:
-            rejected.append((each.execution_id, each.attempt))
+            rejected.append(hold_of(each))
     return entries, rejected
 
 

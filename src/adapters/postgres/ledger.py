@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, TypeVar
@@ -29,6 +30,7 @@ from ...ports.ledger import (
 from . import attempts, audit, finishing, firing, good_ends, log_rows, recovery
 from .claims import Claims
 from .database import Database
+from .entries import hold_of
 from .frontier import Frontier
 from .races import with_jobs_locked
 from .statements import statements
@@ -48,6 +50,7 @@ class PostgresLedger:
         self._dispatched = Frontier()
         self._claimed = Frontier()
         self._claims = Claims()
+        self._ended_well: set[Hold] = set()
 
     async def fire(self, planner: Planner, *, limit: int, ahead: timedelta = NOT_AHEAD) -> Fired:
         """Write the plans of jobs that are due, or about to be."""
@@ -78,7 +81,7 @@ class PostgresLedger:
     async def renew(self, leases: Mapping[Hold, timedelta], *, worker_id: str) -> Sequence[Hold]:
         """Extend the leases of a worker."""
         gone = await attempts.renew(self._database, leases, worker_id)
-        self._claims.forget(execution_id for execution_id, _ in gone)
+        self._claims.forget(gone)
         return gone
 
     async def stopped(self, holds: Sequence[Hold]) -> Sequence[Hold]:
@@ -87,19 +90,26 @@ class PostgresLedger:
 
     async def finish(self, finishes: Sequence[Finish]) -> Finished:
         """Write how attempts ended: first those that end well and quietly, in one round trip, then the others."""
-        well = await self._finished_well(finishes)
-        others = [each for each in finishes if each.execution_id not in well]
+        well = await self._finished_well(self._unwritten(finishes))
+        # If the others fail, the caller repeats the call.
+        self._ended_well |= well
+        self._claims.let_go(well)
+        others = self._unwritten(finishes)
         finished = await self._finished(others) if others else Finished(rejected=[], dispatches=[])
-        self._claims.let_go(finishing.let_go(finishes, finished))
-        self._claims.forget(execution_id for execution_id, _ in finished.rejected)
+        self._ended_well.difference_update(map(hold_of, finishes))
+        self._claims.let_go(finishing.let_go(others, finished))
+        self._claims.forget(finished.rejected)
         return finished
 
-    async def _finished_well(self, finishes: Sequence[Finish]) -> Collection[UUID]:
+    def _unwritten(self, finishes: Sequence[Finish]) -> Sequence[Finish]:
+        return [each for each in finishes if hold_of(each) not in self._ended_well]
+
+    async def _finished_well(self, finishes: Sequence[Finish]) -> AbstractSet[Hold]:
         try:
             return await good_ends.finish(self._database, finishes)
         except finishing.REFUSALS:
             # Whose content it is that cannot be kept is for the others' way to find out.
-            return ()
+            return frozenset()
 
     async def _finished(self, finishes: Sequence[Finish]) -> Finished:
         """Write ends whatever follows from them; what is refused costs the others a second try."""

@@ -31,6 +31,9 @@ MOST_CONNECTIONS: Final = 16
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 1.0
 
+_CLOSED: Final = "the handler is closed"
+"""How uvloop says, with a RuntimeError, that a connection was lost before it was written to."""
+
 _REFUSED: Final = "Redis refused the user name or password"
 _TOO_LATE: Final = "Redis did not answer in time"
 _OUT_OF_REACH: Final = "Redis is out of reach"
@@ -44,6 +47,7 @@ _REASONS: Final[Mapping[type[Exception], str]] = MappingProxyType(
         TimeoutError: _TOO_LATE,
         Disconnected: _OUT_OF_REACH,
         OSError: _OUT_OF_REACH,
+        RuntimeError: _OUT_OF_REACH,
         RedisError: "Redis did not answer as it should",
     }
 )
@@ -88,7 +92,9 @@ class Connection:
         except ResponseError as error:
             self._go_on()
             raise DispatcherUnavailable(f"Redis refused a command: {_kind(error)}") from error
-        except (RedisError, RedisClusterException, OSError, TimeoutError) as error:
+        except (RedisError, RedisClusterException, OSError, TimeoutError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and _CLOSED not in str(error):
+                raise
             self._rest()
             self._reason = _reason(error)
             raise DispatcherUnavailable(self._reason) from error

@@ -29,6 +29,7 @@ _COLUMNS: Final = (
     "scheduled_at",
     "created_at",
     "available_at",
+    "dispatched_at",
     "origin",
     "depth",
     "idempotency_key",
@@ -58,7 +59,7 @@ def claim(transaction: Transaction, ids: Sequence[UUID], worker_id: str) -> Sequ
         if (row := rows.get(text)) is None or (definition := definitions.get(row[2])) is None:
             continue
         held = dict(zip(_COLUMNS, row, strict=True))
-        begins_at = _begins_at(held["available_at"], now)
+        begins_at = _begins_at(held["available_at"], held["dispatched_at"], now)
         lease_expires_at = begins_at + definition.lock_timeout_seconds * _SECOND
         taken.append((begins_at, worker_id, lease_expires_at, held["number"]))
         held |= {"id": execution_id, "job_id": job_ids[row[2]], "started_at": begins_at, "claimed_at": transaction.now}
@@ -68,9 +69,11 @@ def claim(transaction: Transaction, ids: Sequence[UUID], worker_id: str) -> Sequ
     return attempts
 
 
-def _begins_at(available_at: int | None, now: int) -> int:
-    """Tell when work starts: later if it fired ahead of its time; further ahead means that the clock was set back."""
-    return available_at if available_at is not None and now < available_at <= now + _LOOK_AHEAD else now
+def _begins_at(available_at: int | None, dispatched_at: int, now: int) -> int:
+    """Word `domain.firing.begins_at` in microseconds."""
+    if available_at is None or max(now, dispatched_at) >= available_at:
+        return now
+    return min(available_at, now + _LOOK_AHEAD)
 
 
 def _attempt(definition: JobDefinition, row: dict[str, Any]) -> Attempt:

@@ -1,3 +1,5 @@
+DROP FUNCTION not_at_stake;
+
 DROP TABLE open_executions, claims;
 
 -- Dropped with its index, and written anew where the rows are as well.

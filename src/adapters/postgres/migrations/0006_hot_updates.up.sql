@@ -2,6 +2,9 @@
 -- A claim and an end write no index: what they change is indexed nowhere, and what has to be found by it is in narrow
 -- tables beside.
 
+-- What is in flight is seen in full, or waits.
+LOCK TABLE jobs, job_counters, executions IN ACCESS EXCLUSIVE MODE;
+
 -- What has not ended, from its insert until its end. A claim leaves it as it is.
 CREATE TABLE open_executions (
     execution_id uuid NOT NULL PRIMARY KEY,
@@ -69,3 +72,9 @@ ALTER TABLE executions DROP COLUMN is_leased;
 
 -- Room on each page for the versions that its rows have until they are vacuumed.
 ALTER TABLE executions SET (fillfactor = 50);
+
+-- Which of these jobs no end can be the last of. Being volatile, it has a snapshot of its own for each call, and so sees
+-- what was committed after the statement that asks began.
+CREATE FUNCTION not_at_stake(ids uuid[], types text[]) RETURNS SETOF uuid LANGUAGE sql VOLATILE AS $$
+    SELECT id FROM jobs WHERE id = ANY(ids) AND NOT exhausted AND type <> ALL(types)
+$$;

@@ -98,7 +98,9 @@ SELECT
     count(*) FILTER (WHERE e.status = 'running') AS running,
     min(e.available_at) FILTER (WHERE e.status = 'pending' AND e.available_at <= :now) AS oldest_ready
 FROM open_executions AS o
-JOIN executions AS e ON e.id = o.execution_id
+CROSS JOIN LATERAL (
+    SELECT r.status, r.available_at, r.tenant_id FROM executions AS r WHERE r.id = o.execution_id OFFSET 0
+) AS e
 WHERE :tenant_id::text IS NULL OR e.tenant_id = :tenant_id;
 
 -- name: unclaimed

@@ -4,9 +4,9 @@
 -- name: claim
 -- Whoever does not get the row drops the message, so duplicate deliveries are harmless, and a row that somebody else
 -- has locked is not waited for. A claim raises the attempt, which is the fence of every later write. What fired ahead of
--- its time starts at it, but what was made before the clock was set back starts now. A definition is told with the first
--- of its executions, and the time when the answer is made, from which its reader counts. It is a whole transaction as long as nobody listens to starts; else it takes nothing, unless they
--- are told (`is_told`) in the same.
+-- its time starts at it, at most a look-ahead from now: the clock may have been set back meanwhile. A definition is told
+-- with the first of its executions, and the time when the answer is made, from which its reader counts. It is a whole
+-- transaction as long as nobody listens to starts; else it takes nothing, unless they are told (`is_told`) in the same.
 WITH taken AS (
     UPDATE executions AS e
     SET
@@ -20,8 +20,8 @@ WITH taken AS (
                 coalesce(:now::timestamptz, now()) AS moment (now),
                 LATERAL (
                     SELECT CASE
-                        WHEN e.available_at > moment.now AND e.available_at <= moment.now + :look_ahead::interval
-                        THEN e.available_at
+                        WHEN e.dispatched_at < e.available_at AND e.available_at > moment.now
+                        THEN least(e.available_at, moment.now + :look_ahead::interval)
                         ELSE moment.now
                     END
                 ) AS start (at)
@@ -183,8 +183,9 @@ WHERE held.id = ANY(ARRAY(SELECT id FROM ended));
 
 -- name: finish_well
 -- Good ends from which nothing follows: of jobs that nothing can end, without waiting work, made by no event, and told to
--- nobody. Counters are locked before their jobs are asked: what a fire under way makes of a job is then known. The lock
--- on the job is one that waits for nothing but its removal. `JobCounters` has the arithmetic.
+-- nobody. Jobs are asked once their counters are locked, by a function with a snapshot of its own: that of the statement
+-- is older than what a fire, which had those counters, has made of its job. `JobCounters` has the arithmetic. A join of
+-- what was held with what ended would be a nested loop; `IN` that is not made a join is hashed.
 WITH free AS MATERIALIZED (
     SELECT c.job_id
     FROM job_counters AS c
@@ -196,24 +197,20 @@ WITH free AS MATERIALIZED (
 ),
 
 quiet AS MATERIALIZED (
-    SELECT j.id
-    FROM jobs AS j
-    WHERE
-        j.id = ANY(ARRAY(SELECT job_id FROM free)) AND NOT j.exhausted AND j.type <> ALL(:types_at_stake::text[])
-        AND NOT EXISTS (
-            SELECT FROM event_listeners AS l
-            WHERE l.expires_at IS NULL OR l.expires_at > coalesce(:now::timestamptz, now())
-        )
-    ORDER BY j.id
-    FOR KEY SHARE
+    SELECT job_id
+    FROM not_at_stake(ARRAY(SELECT job_id FROM free), :types_at_stake::text[]) AS j (job_id)
+    WHERE NOT EXISTS (
+        SELECT FROM event_listeners AS l
+        WHERE l.expires_at IS NULL OR l.expires_at > coalesce(:now::timestamptz, now())
+    )
 ),
 
 held AS MATERIALIZED (
-    SELECT e.id, e.holds_slot
+    SELECT e.id, e.job_id, e.holds_slot
     FROM executions AS e
     WHERE
         e.id = ANY(:ids::uuid[]) AND e.status || '' = 'running' AND e.event_handler_id IS NULL
-        AND e.job_id = ANY(ARRAY(SELECT id FROM quiet))
+        AND e.job_id = ANY(ARRAY(SELECT job_id FROM quiet))
     ORDER BY e.id
     FOR NO KEY UPDATE
 ),
@@ -242,13 +239,16 @@ counted AS (
         slots_taken = c.slots_taken - s.slots
     FROM (
         SELECT
-            ended.job_id,
-            count(*) AS ends,
-            sum(ended.duration_ms)::bigint AS duration_ms,
-            count(*) FILTER (WHERE held.holds_slot)::integer AS slots
-        FROM ended
-        JOIN held ON held.id = ended.id
-        GROUP BY ended.job_id
+            job_id,
+            sum(ends)::integer AS ends,
+            sum(duration_ms)::bigint AS duration_ms,
+            sum(slots)::integer AS slots
+        FROM (
+            SELECT job_id, 1 AS ends, duration_ms, 0 AS slots FROM ended
+            UNION ALL
+            SELECT job_id, 0, 0, 1 FROM held WHERE holds_slot AND (id IN (SELECT id FROM ended)) IS TRUE
+        ) AS part
+        GROUP BY job_id
     ) AS s
     WHERE c.job_id = s.job_id AND c.job_id = ANY(ARRAY(SELECT job_id FROM ended))
 )
@@ -334,11 +334,11 @@ leased AS MATERIALIZED (
 ),
 
 left_over AS MATERIALIZED (
-    SELECT noted.id, cardinality(noted.execution_ids) AS before, array_agg(leased.id) AS execution_ids, count(leased.id) AS after
+    SELECT noted.id, count(*) AS before, array_agg(leased.id) AS execution_ids, count(leased.id) AS after
     FROM noted
     CROSS JOIN LATERAL unnest(noted.execution_ids) AS held (id)
     LEFT JOIN leased ON leased.id = held.id
-    GROUP BY noted.id, noted.execution_ids
+    GROUP BY noted.id
 ),
 
 settled AS (DELETE FROM claims WHERE id = ANY(ARRAY(SELECT id FROM left_over WHERE after = 0)))

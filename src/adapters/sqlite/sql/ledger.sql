@@ -2,8 +2,8 @@
 -- Whoever does not get the row drops the message, so duplicate deliveries are harmless.
 SELECT
     e.rowid, e.id, e.job_id, e.tenant_id, e.attempt, e.failures, e.max_retries, e.scheduled_at, e.created_at,
-    e.available_at, e.origin, e.depth, e.idempotency_key, e.correlation_id, e.event_id, e.trace_id, e.span_id,
-    e.trace_flags, e.tracestate, e.payload
+    e.available_at, e.dispatched_at, e.origin, e.depth, e.idempotency_key, e.correlation_id, e.event_id, e.trace_id,
+    e.span_id, e.trace_flags, e.tracestate, e.payload
 FROM json_each(:ids) AS wanted
 CROSS JOIN executions AS e ON e.id = wanted.value
 WHERE e.status = 'pending' AND e.dispatched_at IS NOT NULL;
