@@ -33,7 +33,7 @@ def main() -> None:
             tables.show(results)
             if given.plots is not None:
                 # Only who draws needs what draws.
-                from .drawing import draw  # noqa: PLC0415
+                from .drawing import draw  # noqa: PLC0415 - drawing libraries take a second
 
                 draw(results, measured(), given.plots)
 
