@@ -8,7 +8,7 @@ WHEEL := build/wheel
 PIP := -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run stack test soak matrix lint format coverage wheel-test bench bench-peers profile clean
+.PHONY: help setup run stack test soak matrix lint format coverage wheel-test docs docs-serve bench bench-peers profile clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,13 +47,23 @@ coverage: $(READY) ## run every test and list the lines that none of them reache
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage report
 
-wheel-test: $(READY) ## build the wheel and run every test against its installation
+# Pages and the reference that is made from the code; a warning is an error.
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs
+docs: $(READY) ## build the documentation into build/site
+	$(MKDOCS) build --strict
+
+# Another address: make docs-serve DOCS=127.0.0.1:9001
+DOCS ?= 127.0.0.1:8000
+docs-serve: $(READY) ## show the documentation while it is being written
+	$(MKDOCS) serve --dev-addr $(DOCS)
+
+wheel-test: $(READY) ## build the wheel and run the quicker tests against its installation
 	rm -rf $(WHEEL)
 	$(BIN)/python -m build --outdir $(WHEEL)/dist
 	$(BIN)/python -m venv $(WHEEL)/venv
 	$(WHEEL)/venv/bin/python $(PIP) install -c constraints.txt "$$(ls $(WHEEL)/dist/*.whl)[test]"
 	$(WHEEL)/venv/bin/python -c 'import sys, tocsin; assert tocsin.__file__.startswith(sys.prefix), tocsin.__file__'
-	$(WHEEL)/venv/bin/python -m pytest --ignore tests/faults
+	$(WHEEL)/venv/bin/python -m pytest --ignore tests/faults --ignore tests/deploy --ignore tests/docs --ignore tests/dashboard
 
 # Some of it, for a look: make bench BENCH="drain lateness --quick"
 BENCH ?= --json build/benchmarks.json --plots docs/benchmarks

@@ -16,7 +16,8 @@ from deploy.local.ports import free_port
 from tocsin.adapters.system import SystemClock
 from tocsin.application.parts import Role
 from tocsin.application.scheduler import Scheduler
-from tocsin.bootstrap import ALL_LOOPS, Assembly, assemble
+from tocsin.bootstrap import Assembly, assemble
+from tocsin.embedded import ALL_LOOPS
 from tocsin.interpreter import settle_in
 from tocsin.settings import load_settings
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from .adapters.handlers.functions import handler, on_event
-    from .bootstrap import open_scheduler
+    from .adapters.handlers.scheduled import cron, every
     from .domain.errors import (
         Conflict,
         EventHandlerNotFound,
@@ -55,7 +55,9 @@ if TYPE_CHECKING:
         ScheduledJob,
     )
     from .domain.trace import TraceContext
-    from .ports.event_requests import EventOutcome, EventReport, FeedItem, Replay
+    from .embedded import EmbeddedScheduler, open_scheduler
+    from .ports.batches import BulkAction, BulkOutcome, NewJob
+    from .ports.event_requests import EventOutcome, EventReport, FeedItem, FilterTrial, Replay
     from .ports.handlers import HandlerContext
     from .ports.queries import EventFilter, EventHandlerFilter, ExecutionFilter, JobFilter
     from .ports.scheduler import IScheduler, OnConflict, Timing
@@ -66,11 +68,14 @@ __version__ = "0.1.0"
 __all__ = [
     "Backoff",
     "Batch",
+    "BulkAction",
+    "BulkOutcome",
     "Call",
     "CancelJobs",
     "Conflict",
     "CreateJob",
     "Debounce",
+    "EmbeddedScheduler",
     "Event",
     "EventFilter",
     "EventHandler",
@@ -85,6 +90,7 @@ __all__ = [
     "ExecutionNotFound",
     "ExecutionStatus",
     "FeedItem",
+    "FilterTrial",
     "FlowControl",
     "HandlerContext",
     "HandlerFailed",
@@ -106,6 +112,7 @@ __all__ = [
     "JobType",
     "MisfirePolicy",
     "NewEvent",
+    "NewJob",
     "NotFound",
     "OnConflict",
     "OverlapPolicy",
@@ -122,6 +129,8 @@ __all__ = [
     "Touch",
     "TraceContext",
     "VersionConflict",
+    "cron",
+    "every",
     "handler",
     "on_event",
     "open_scheduler",
@@ -130,7 +139,7 @@ __all__ = [
 _HOMES: Final = MappingProxyType(
     {
         ".adapters.handlers.functions": ("handler", "on_event"),
-        ".bootstrap": ("open_scheduler",),
+        ".adapters.handlers.scheduled": ("cron", "every"),
         ".domain.errors": (
             "Conflict",
             "EventHandlerNotFound",
@@ -177,7 +186,9 @@ _HOMES: Final = MappingProxyType(
             "ScheduledJob",
         ),
         ".domain.trace": ("TraceContext",),
-        ".ports.event_requests": ("EventOutcome", "EventReport", "FeedItem", "Replay"),
+        ".embedded": ("EmbeddedScheduler", "open_scheduler"),
+        ".ports.batches": ("BulkAction", "BulkOutcome", "NewJob"),
+        ".ports.event_requests": ("EventOutcome", "EventReport", "FeedItem", "FilterTrial", "Replay"),
         ".ports.handlers": ("HandlerContext",),
         ".ports.queries": ("EventFilter", "EventHandlerFilter", "ExecutionFilter", "JobFilter"),
         ".ports.scheduler": ("IScheduler", "OnConflict", "Timing"),

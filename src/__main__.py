@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from .domain.errors import InvalidInput
 
 if TYPE_CHECKING:
     from .adapters.postgres import Access
+    from .ports.conditions import Conditions, DatabaseCondition, PipeCondition
     from .ports.reports import Preview
     from .ports.scheduler import IScheduler, Timing
     from .ports.schema import MigrationStatus
@@ -31,6 +33,7 @@ def main() -> None:
             serve=_serve,
             settings=_explained,
             migrations=_migrations,
+            conditions=_conditions,
             version=__version__,
         ),
     )()
@@ -81,6 +84,48 @@ class _SqliteMigrations:
         return _shown(migrate.down(self.path, to=_below(steps, migrate.status(self.path))))
 
 
+@dataclass(frozen=True, slots=True)
+class _Conditions:
+    """What the settings of this process name, looked at from here; `names_database` says whether they name one."""
+
+    settings: Settings
+    names_database: bool
+
+    @property
+    def connections(self) -> int:
+        """Beside the pool there is one for LISTEN."""
+        return self.settings.database_connections + 1
+
+    @property
+    def unknown_variables(self) -> Sequence[str]:
+        from .settings import unknown_variables  # noqa: PLC0415 - see main
+
+        return unknown_variables(os.environ)
+
+    async def database(self) -> DatabaseCondition | None:
+        if self.settings.uses_postgres:
+            from .adapters.postgres.condition import condition  # noqa: PLC0415 - see main
+            from .engines import access_of  # noqa: PLC0415 - see main
+
+            return await condition(access_of(self.settings))
+        path = self.settings.database_path
+        if path is None or not (self.names_database or path.exists()):
+            return None
+        from .adapters.sqlite.condition import condition as condition_of_file  # noqa: PLC0415 - see main
+
+        return condition_of_file(path, datetime.now(UTC))
+
+    async def pipe(self) -> PipeCondition | None:
+        if self.settings.redis_url is None:
+            return None
+        from .adapters.redis.condition import condition  # noqa: PLC0415 - see main
+
+        try:
+            return await condition(self.settings.redis_url)
+        except ValueError as error:
+            raise InvalidInput.of("redis_url", str(error)) from None
+
+
 def _below(steps: int, stands: Sequence[MigrationStatus]) -> int:
     """Tell the version that is left once the newest `steps` are undone."""
     taken = [step.version for step in stands if step.applied_at is not None]
@@ -96,6 +141,13 @@ def _migrations(options: NodeOptions) -> Migrations:
     if settings.database_path is None:
         raise InvalidInput.of("database_url", "a database in memory has no schema to migrate")
     return _SqliteMigrations(settings.database_path)
+
+
+def _conditions(options: NodeOptions) -> Conditions:
+    from .settings import explain  # noqa: PLC0415 - see main
+
+    sources = {row.name: row.source for row in explain(options.given(), file=options.config)}
+    return _Conditions(_settings(options), names_database=sources["TOCSIN_DATABASE_URL"] != "default")
 
 
 def _shown(steps: Sequence[MigrationStatus]) -> Sequence[Migration]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import timedelta
 from functools import partial
 from importlib.metadata import version
-from typing import Any, cast
+from typing import cast
 
 from .adapters.calendar import CroniterCalendar
 from .adapters.cel import open_cel
@@ -18,11 +18,13 @@ from .adapters.handlers.catalog import LocalHandlers
 from .adapters.handlers.command import CommandHandler
 from .adapters.handlers.functions import default_registry
 from .adapters.handlers.modules import load_modules
+from .adapters.handlers.scheduled import CodeJob, default_schedules
 from .adapters.handlers.targets import TargetPolicy
 from .adapters.memory import InProcessDispatcher
-from .adapters.system import SystemClock, Uuid7Sequence
+from .adapters.system import Uuid7Sequence
 from .adapters.telemetry import OpenTelemetry, open_telemetry, timed
 from .application.auditing import Auditor
+from .application.declaring import CodeDeclarer
 from .application.event_parts import EventParts, EventPorts
 from .application.events import EventWakers
 from .application.health import HealthCheck
@@ -37,9 +39,7 @@ from .ports.bells import GATHERER, HEARTBEAT, REGISTRATION, RELAY, TIMER, Bells
 from .ports.clock import Clock
 from .ports.scheduler import OnConflict
 from .ports.telemetry import Metric, Telemetry
-from .settings import Settings, load_settings
-
-ALL_LOOPS = (Role.TIMER, Role.EXECUTOR, Role.SWEEPER)
+from .settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,43 +51,21 @@ class Assembly:
     health: HealthCheck
     telemetry: OpenTelemetry
     kill_commands: Callable[[], None]
+    modules: Sequence[str] = ()
 
-    async def start(self) -> None:
-        """Start the node, and declare the event handlers that its functions were registered as."""
+    async def start(self, jobs: Sequence[CodeJob] = ()) -> None:
+        """Start the node, and declare the event handlers and the jobs, `jobs` among them, of its functions."""
         await self.node.start()
         if self.node.executor is not None:
             for definition in default_registry.subscriptions:
                 await self.scheduler.on_event(definition, on_conflict=OnConflict.REPLACE)
+            await self._declare([*default_schedules.jobs, *jobs])
 
-
-@asynccontextmanager
-async def open_scheduler(
-    database_url: str = "sqlite:///tocsin.db",
-    *,
-    run_loops: bool = False,
-    **options: Any,  # noqa: ANN401 - checked by Settings
-) -> AsyncIterator[Scheduler]:
-    """
-    Open a scheduler in this process: `sqlite:///PATH`, `postgresql://USER@HOST/DATABASE`, or `memory://`.
-
-    With `run_loops` this process also fires, runs and recovers until the context ends, and then drains;
-    without, it only makes and reads jobs, and other processes on the same database run them. `options` are
-    settings by name, such as `concurrency=10`, `allow_commands=True`, `drain_seconds=5`.
-
-    Raises:
-        InvalidInput: an option does not exist or breaks a bound.
-        StoreUnavailable: the database cannot be opened.
-    """
-    loops = ALL_LOOPS if run_loops else ()
-    named = {"log_level": "warning", **options, "database_url": database_url, "roles": ALL_LOOPS}
-    # Who only makes and reads jobs has no role, which a node may not be told.
-    settings = load_settings(named, environment={}).model_copy(update={"roles": loops})
-    async with assemble(settings, SystemClock()) as assembly:
-        await assembly.start()
-        try:
-            yield assembly.scheduler
-        finally:
-            await assembly.node.stop()
+    async def _declare(self, jobs: Sequence[CodeJob]) -> None:
+        """Bring each module's jobs up to date; one that declares none may have done so before."""
+        declarer = CodeDeclarer(scheduler=self.scheduler, telemetry=self.telemetry)
+        for module in sorted({*self.modules, *(job.module for job in jobs)}):
+            await declarer.declare(module, [job.declaration for job in jobs if job.module == module])
 
 
 @asynccontextmanager
@@ -146,6 +124,7 @@ async def assemble(settings: Settings, clock: Clock) -> AsyncIterator[Assembly]:
             health=health,
             telemetry=telemetry,
             kill_commands=handlers.kill,
+            modules=settings.handlers,
         )
 
 

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from types import FrameType
@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn
 from aiohttp import web
 
 from .adapters.http import Node as HttpNode
-from .adapters.http import create_app
+from .adapters.http import create_app, create_probes
 from .adapters.system import SystemClock
 from .adapters.telemetry import StructuredLog
 from .application.parts import Role
@@ -163,18 +163,32 @@ async def _though_cancelled(step: Callable[[], Awaitable[object]], tell: Callabl
 
 @asynccontextmanager
 async def _http(settings: Settings, assembly: Assembly) -> AsyncIterator[_Listening | None]:
-    """Serve HTTP if that is among the roles."""
-    if Role.API not in settings.roles:
-        yield None
-        return
-    runner = web.AppRunner(create_app(_face(settings, assembly)), access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
+    """Serve HTTP if that is among the roles, and the probes on a port of their own if there is to be one."""
+    face = _face(settings, assembly)
+    async with AsyncExitStack() as stack:
+        if settings.probe_port is not None:
+            probes = await stack.enter_async_context(
+                _listening(create_probes(face), settings.host, settings.probe_port, setting="probe_port")
+            )
+            assembly.telemetry.info("probes.listening", url=probes.url)
+        if Role.API in settings.roles:
+            yield await stack.enter_async_context(
+                _listening(create_app(face), settings.host, settings.port, setting="port")
+            )
+        else:
+            yield None
+
+
+@asynccontextmanager
+async def _listening(app: web.Application, host: str, port: int, *, setting: str) -> AsyncIterator[_Listening]:
+    """Listen on a port; an error names the setting that it came from."""
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
     await runner.setup()
     try:
         try:
-            await web.TCPSite(runner, settings.host, settings.port).start()
+            await web.TCPSite(runner, host, port).start()
         except OSError as error:
-            where = f"{settings.host}:{settings.port}"
-            raise InvalidInput.of("port", f"cannot listen on {where}: {error.strerror}") from error
+            raise InvalidInput.of(setting, f"cannot listen on {host}:{port}: {error.strerror}") from error
         host, port = runner.addresses[0][:2]
         yield _Listening(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}", runner)
     finally:
@@ -192,4 +206,5 @@ def _face(settings: Settings, assembly: Assembly) -> HttpNode:
         figures=assembly.telemetry.exposition,
         version=version("tocsin"),
         hosts=frozenset(host.lower() for host in settings.allowed_hosts),
+        trace_url=settings.trace_url,
     )

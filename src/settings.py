@@ -1,4 +1,4 @@
-"""What the operator may set: by an option, by the environment, by a TOML file, or by default, in this order."""
+"""What the operator may set: by option, variable, a file that a variable names, TOML or default, in this order."""
 
 from __future__ import annotations
 
@@ -18,12 +18,19 @@ from .domain.errors import FieldError, InvalidInput
 from .urls import REMEDY, is_readable, masked
 
 PREFIX: Final = "TOCSIN_"
-CLIENT_VARIABLES: Final = frozenset({"TOCSIN_SERVER"})
+BY_FILE: Final = "_FILE"
+"""What a variable ends in that names the file in which the value stands, as secrets are handed to containers."""
+
+CLIENT_VARIABLES: Final = frozenset({"TOCSIN_SERVER", "TOCSIN_PROFILE"})
 """Variables that commands against a server read, and no setting of a node."""
 
 SQLITE: Final = "sqlite:///"
 POSTGRES: Final = ("postgresql://", "postgres://")
 MEMORY: Final = "memory://"
+
+
+def _leads_to_a_trace(address: str) -> bool:
+    return address.startswith(("http://", "https://")) and "{trace_id}" in address
 
 
 def _listed(value: object) -> object:
@@ -49,6 +56,12 @@ class Settings(BaseModel):
 
     host: str = Field(default="127.0.0.1", description="address to listen on")
     port: int = Field(default=8080, ge=0, le=65535, description="port to listen on; 0 picks a free one")
+    probe_port: int | None = Field(
+        default=None,
+        ge=0,
+        le=65535,
+        description="port for /health, /ready and /metrics alone, whatever the roles; unset: only the api serves them",
+    )
     database_url: str = Field(
         default="sqlite:///tocsin.db",
         description="sqlite:///PATH, postgresql://USER@HOST/DATABASE, or memory:// to keep nothing",
@@ -83,6 +96,10 @@ class Settings(BaseModel):
     retention_newest: int = Field(
         default=100, ge=0, le=100_000, description="newest executions of a job that are kept whatever their age"
     )
+    trace_url: str | None = Field(
+        default=None,
+        description="where the dashboard leads to for a trace: an http(s) address of Jaeger or Grafana with {trace_id}",
+    )
     worker_name: str = Field(
         default_factory=socket.gethostname,
         min_length=1,
@@ -105,6 +122,10 @@ class Settings(BaseModel):
             raise ValueError(f"redis_url: goes with a database_url that starts with {POSTGRES[0]}")
         if self.uses_postgres and not is_readable(self.database_url):
             raise ValueError(f"database_url: {REMEDY}")
+        if self.trace_url is not None and not _leads_to_a_trace(self.trace_url):
+            raise ValueError(
+                "trace_url: must be an address with {trace_id}, such as http://jaeger:16686/trace/{trace_id}"
+            )
         # Which schemes Redis goes by, its engine says.
         if self.redis_url is not None and "://" in self.redis_url and not is_readable(self.redis_url):
             raise ValueError(f"redis_url: {REMEDY}")
@@ -195,7 +216,9 @@ def unknown_variables(environment: Mapping[str, str]) -> Sequence[str]:
     return sorted(
         name
         for name in environment
-        if name.startswith(PREFIX) and name not in CLIENT_VARIABLES and _field(name) not in Settings.model_fields
+        if name.startswith(PREFIX)
+        and name not in CLIENT_VARIABLES
+        and _field(name.removesuffix(BY_FILE)) not in Settings.model_fields
     )
 
 
@@ -207,12 +230,29 @@ def _sources(
     options: Mapping[str, object], environment: Mapping[str, str], file: Path | None
 ) -> list[tuple[str, Mapping[str, object]]]:
     """Give the sources, the strongest first."""
-    variables = {
-        _field(name): value
-        for name, value in environment.items()
-        if name.startswith(PREFIX) and _field(name) in Settings.model_fields
+    variables = {_field(name): value for name, value in environment.items() if name.startswith(PREFIX)}
+    known = Settings.model_fields
+    said = {name: value for name, value in variables.items() if name in known}
+    # What is said outright wins, so that its file need not even be there.
+    kept = {
+        name: _content(f"{PREFIX}{name.upper()}{BY_FILE}", Path(variables[by_file]))
+        for name in known
+        if name not in said and (by_file := f"{name}{BY_FILE.lower()}") in variables
     }
-    return [("option", options), ("environment", variables), (str(file), _from_file(file) if file else {})]
+    return [
+        ("option", options),
+        ("environment", said),
+        ("file of the environment", kept),
+        (str(file), _from_file(file) if file else {}),
+    ]
+
+
+def _content(variable: str, file: Path) -> str:
+    """Read a value that stands alone in a file; the line break that editors add is none of it."""
+    try:
+        return file.read_text("utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput.of(variable, f"cannot read {file}: {error}") from error
 
 
 def _from_file(file: Path) -> Mapping[str, object]:

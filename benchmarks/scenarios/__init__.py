@@ -19,6 +19,7 @@ from .faults import FAULTS
 from .fleet import FLEET
 from .idle import IDLE
 from .lateness import LATENESS
+from .pages import PAGES
 from .scale import SCALE
 from .sustained import SUSTAINED
 
@@ -35,6 +36,7 @@ _ALL: Final = (
     EVENTS,
     SCALE,
     DASHBOARD,
+    PAGES,
     IDLE,
     STAGES,
 )

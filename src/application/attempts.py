@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
@@ -13,7 +13,7 @@ from typing import Final
 from ..domain.attempt import Attempt, Finish, Outcome, hand_back, settle
 from ..domain.execution import ExecutionStatus
 from ..ports.clock import Clock
-from ..ports.handlers import HandlerContext, Handlers
+from ..ports.handlers import Handlers
 from ..ports.ledger import Hold
 from ..ports.telemetry import Metric, Telemetry
 from .bell import Bell
@@ -23,13 +23,19 @@ from .held_attempt import Disposition, HeldAttempt
 from .journal import Journal
 from .outcomes import failure, outcome_of, timeout
 from .running import run
-from .spans import attempt_trace
+from .store_time import StoreTime
 
 TIMED_AFTER: Final = 0.05
 """Seconds that a handler may run before a timer is set for its time-out: most are gone by then, and never need one."""
 
 NEGLIGIBLE_SECONDS: Final = 0.001
 """A start this much later than the claim said is what the claim said."""
+
+LOOP_TICK_SECONDS: Final = 0.001
+"""How exact the timers of an event loop are; libuv counts milliseconds."""
+
+EXACT_EVERY_SECONDS: Final = 0.02
+"""Between two instants that are met more exactly than that, at the cost of a tick's processor time each."""
 
 NEVER: Final = float("inf")
 
@@ -57,6 +63,9 @@ class Attempts:
     _begun: list[Attempt] = field(default_factory=list, init=False)
     _untimed: list[HeldAttempt] = field(default_factory=list, init=False)
     _woken_at: float = field(default=NEVER, init=False)
+    _awaited: float = field(default=NEVER, init=False)
+    _exact_again_at: float = field(default=-NEVER, init=False)
+    _store_time: StoreTime = field(default_factory=StoreTime, init=False)
 
     @property
     def held(self) -> Collection[HeldAttempt]:
@@ -83,17 +92,22 @@ class Attempts:
         """Hold attempts whose claim was sent at `sent`, and begin those that may begin."""
         now = self.clock.monotonic()
         for attempt in attempts:
-            # From when the answer came, not from when it was asked for: nothing begins before its time.
-            ahead = 0.0 if attempt.claimed_at is None else (attempt.started_at - attempt.claimed_at).total_seconds()
             held = HeldAttempt(
                 attempt=attempt,
                 hold=(attempt.execution_id, attempt.attempt),
-                begins_at=now + ahead if ahead > 0 else now,
+                begins_at=self._begins_at(attempt, now),
                 started=now,
                 renewed_at=sent,
             )
             self._claimed.add(held, now)
         self._begin_due_at(now)
+
+    def _begins_at(self, attempt: Attempt, now: float) -> float:
+        """Tell when an attempt of which the store told `now` may begin: never before its time by the store's clock."""
+        told = attempt.claimed_at
+        if told is None or attempt.started_at <= told:
+            return now
+        return max(now, self._store_time.learn(told, now) + attempt.started_at.timestamp())
 
     def begin_due(self) -> None:
         """Begin what may begin by now."""
@@ -101,64 +115,63 @@ class Attempts:
 
     def _begin_due_at(self, now: float) -> None:
         """Begin what may begin by `now`, as far as there are places, and come back at the next instant."""
-        while len(self.running) < self.capacity and (held := self._claimed.take(now)) is not None:
+        self._claimed.ripen(now)
+        while len(self.running) < self.capacity and (held := self._claimed.take()) is not None:
             self._begin(held, now)
         instant = self._claimed.next_instant
         if instant is not None and instant < self._woken_at:
             self._woken_at = instant
-            _call_in(instant - now, partial(self._wake, instant))
+            _call_in(instant - now - LOOP_TICK_SECONDS, partial(self._wake, instant))
 
     def _wake(self, instant: float) -> None:
         # Unless a sooner one came after it: that has seen to it that this one is not missed.
-        if instant == self._woken_at:
+        if instant != self._woken_at:
+            return
+        now = self.clock.monotonic()
+        if not now < instant <= now + 2 * LOOP_TICK_SECONDS:
             self._woken_at = NEVER
-            self.begin_due()
+            self._begin_due_at(now)
+        elif self._awaits_exactly(instant):
+            asyncio.get_running_loop().call_soon(self._wake, instant)
+        else:
+            _call_in(LOOP_TICK_SECONDS, partial(self._wake, instant))
+
+    def _awaits_exactly(self, instant: float) -> bool:
+        """Tell whether the rest of a tick may be spent on going round the loop, which is done for few instants."""
+        # By the loop's own clock, as this node's may be one that stands still.
+        now = asyncio.get_running_loop().time()
+        if instant != self._awaited:
+            if now < self._exact_again_at:
+                return False
+            self._awaited, self._exact_again_at = instant, now + EXACT_EVERY_SECONDS
+        return now < self._exact_again_at
 
     def _begin(self, held: HeldAttempt, now: float) -> None:
         if self.is_fenced(held):
             return
         late = now - held.begins_at
         if late > NEGLIGIBLE_SECONDS:
-            held.attempt = replace(held.attempt, started_at=held.attempt.started_at + timedelta(seconds=late))
+            held.attempt.started_at += timedelta(seconds=late)
         held.started = now
         attempt = held.attempt
         try:
-            handler = self.handlers.resolve(attempt.handler_type, attempt.handler_name)
-            context = self._context(held)
+            handler = self.handlers.resolve(attempt.definition.handler_type, attempt.definition.handler_name)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with a handler is its execution's failure
             self.decide(held, Disposition.ENDED)
             self._settle(held, failure(error, 0))
             return
         self.running[held.hold] = held
         self._begun.append(attempt)
-        task = asyncio.get_running_loop().create_task(run(handler, context, held=held, telemetry=self.telemetry))
+        task = asyncio.get_running_loop().create_task(
+            run(handler, held=held, records=self.journal, telemetry=self.telemetry)
+        )
         held.task = task
         task.add_done_callback(partial(self._ended, held))
         self._set_timer(held)
 
-    def _context(self, held: HeldAttempt) -> HandlerContext:
-        attempt = held.attempt
-        return HandlerContext(
-            execution_id=attempt.execution_id,
-            job_id=attempt.job_id,
-            job_name=attempt.job_name,
-            tenant_id=attempt.tenant_id,
-            handler_name=attempt.handler_name,
-            attempt=attempt.attempt,
-            scheduled_at=attempt.scheduled_at,
-            deadline=attempt.started_at + timedelta(milliseconds=attempt.timeout_ms),
-            payload=attempt.payload,
-            idempotency_key=attempt.idempotency_key or str(attempt.execution_id),
-            logger=self.journal.logger_of(attempt),
-            cancellation=held.cancellation,
-            report_progress=self.journal.reporter_of(attempt),
-            event_id=attempt.event_id,
-            trace=attempt_trace(attempt),
-        )
-
     def _set_timer(self, held: HeldAttempt) -> None:
         """See to it that a handler is timed out: by a timer of its own, unless it is gone before it would need one."""
-        seconds = held.attempt.timeout_ms / 1000
+        seconds = held.attempt.definition.timeout_ms / 1000
         if seconds <= TIMED_AFTER:
             held.deadline = _call_in(seconds, partial(self._time_out, held))
             return
@@ -176,7 +189,7 @@ class Attempts:
     def _time_out(self, held: HeldAttempt) -> None:
         if not self.decide(held, Disposition.TIMED_OUT):
             return
-        finish = self._finish(held, timeout(held.attempt.timeout_ms, self._elapsed_ms(held)))
+        finish = self._finish(held, timeout(held.attempt.definition.timeout_ms, self._elapsed_ms(held)))
         if finish.status is ExecutionStatus.PENDING:
             # The next attempt would use the slot that this handler still fills.
             held.deferred = finish

@@ -55,10 +55,13 @@ class Claimed:
         """Forget an attempt: it will not begin here."""
         self._held.pop(held.hold, None)
 
-    def take(self, now: float) -> HeldAttempt | None:
-        """Give the next attempt that may begin, which is then no longer here."""
+    def ripen(self, now: float) -> None:
+        """Have those whose instant has come by `now` wait for a place."""
         while self._coming and self._coming[0][0] <= now:
             self._waiting.append(heapq.heappop(self._coming)[2])
+
+    def take(self) -> HeldAttempt | None:
+        """Give the next attempt that waits for a place, which is then no longer here."""
         while self._waiting:
             held = self._waiting.popleft()
             if self._held.pop(held.hold, None) is not None:

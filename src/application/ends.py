@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 from ..domain.attempt import Attempt, Finish
 from ..domain.execution import ExecutionStatus
 from ..ports.dispatcher import Dispatch, Dispatcher
-from ..ports.ledger import Finished, Ledger
+from ..ports.ledger import Finished, Hold, Ledger
 from ..ports.telemetry import Metric, Telemetry
 from .bell import Bell
 from .figures import measure_ends
@@ -19,6 +19,8 @@ from .held_attempt import HeldAttempt
 from .journal import Journal
 
 FINISH_BATCH: Final = 500
+
+End: TypeAlias = tuple[Finish, HeldAttempt]
 
 _FAILURES: Final = frozenset({ExecutionStatus.FAILED, ExecutionStatus.TIMEOUT})
 
@@ -42,7 +44,7 @@ class Ends:
     written: Bell
     retrying: Bell
     ended: int = field(default=0, init=False)
-    _finishes: list[tuple[Finish, HeldAttempt]] = field(default_factory=list, init=False)
+    _finishes: list[End] = field(default_factory=list, init=False)
     _gone: list[HeldAttempt] = field(default_factory=list, init=False)
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
@@ -85,24 +87,28 @@ class Ends:
                 self.written.ring()
                 await self.hand_on(dispatches)
 
-    async def _write(self, batch: Sequence[tuple[Finish, HeldAttempt]]) -> int:
+    async def _write(self, batch: Sequence[End]) -> int:
         written = await self.ledger.finish([finish for finish, _ in batch])
         del self._finishes[: len(batch)]
+        others = [(finish, held) for finish, held in batch if finish.status is not ExecutionStatus.SUCCESS]
         # What is handed back has not ended: to claim as many again would have it handed back again.
-        self.ended += sum(finish.started_at is not None for finish, _ in batch)
+        self.ended += len(batch) - sum(finish.started_at is None for finish, _ in others)
         self.written.ring()
-        if any(not finish.status.terminal for finish, _ in batch):
+        if any(not finish.status.terminal for finish, _ in others):
             self.retrying.ring()
         self._tell(written)
-        self._tell_failures([(finish, held.attempt) for finish, held in batch if finish.status in _FAILURES])
-        rejected = frozenset(written.rejected)
-        measure_ends(self.telemetry, ((finish, held.attempt) for finish, held in batch if held.hold not in rejected))
+        self._tell_failures([(finish, held.attempt) for finish, held in others if finish.status in _FAILURES])
+        kept = self._without_rejected(batch, frozenset(written.rejected)) if written.rejected else batch
+        measure_ends(self.telemetry, ((finish, held.attempt) for finish, held in kept))
+        await self.hand_on(written.dispatches)
+        return len(batch)
+
+    def _without_rejected(self, batch: Sequence[End], rejected: Collection[Hold]) -> Sequence[End]:
         for _, held in batch:
             # What was cancelled before its end was written still holds its slot, and nobody else knows it gone.
             if held.hold in rejected and held.is_gone:
                 self.free(held)
-        await self.hand_on(written.dispatches)
-        return len(batch)
+        return [end for end in batch if end[1].hold not in rejected]
 
     def _tell(self, written: Finished) -> None:
         for execution_id, attempt in written.rejected:
@@ -122,7 +128,7 @@ class Ends:
                 newest=str(newest.execution_id),
                 job_id=str(attempt.job_id),
                 tenant_id=attempt.tenant_id,
-                trace_id=None if attempt.trace is None else attempt.trace.trace_id,
+                trace_id=attempt.trace_id,
                 status=newest.status.value,
                 error_type=newest.error_type,
             )

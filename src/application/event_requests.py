@@ -17,6 +17,7 @@ from ..ports.event_requests import (
     EventOutcome,
     EventReport,
     FeedItem,
+    FilterTrial,
     Replay,
 )
 from ..ports.handlers import Handlers
@@ -31,6 +32,7 @@ from .following import Follower
 from .known_handlers import KnownHandlers
 from .planning import Planning
 from .replaying import Replayer, checked_window
+from .trying import tried
 
 
 class EventRequests:
@@ -89,6 +91,11 @@ class EventRequests:
         since, until = checked_window(since=since, until=until or await self.storage.jobs.now())
         replayer = Replayer(store=self.storage.events, resolver=self.events.resolver, events=self.events)
         return await replayer.replay(handler, since=since, until=until, dry_run=dry_run)
+
+    async def try_filter(self, expression: str | None, sample: NewEvent, *, pattern: str | None = None) -> FilterTrial:
+        """Say what a filter comes to (`IScheduler.try_filter`)."""
+        event = self.events.sample(self.tenant_id, sample)
+        return await tried(self.events.resolver.expressions, expression, event, pattern=pattern)
 
     async def list_events(self, query: EventFilter | None = None) -> Page[Event]:
         """Read events, newest first."""

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from ..domain.errors import ExecutionNotFound, StoreUnavailable
 from ..domain.event import Event, NewEvent
-from ..domain.event_definition import validate_event
+from ..domain.event_definition import validate_event, validate_sample
 from ..domain.execution import JobExecution
 from ..domain.flow import Gathering
 from ..domain.impact import Impact, Touch
@@ -103,6 +103,15 @@ class Events:
         decide.tell(fanned, self.telemetry, new=False)
         await self._hand_on(fanned)
         return fanned
+
+    def sample(self, tenant_id: str, new: NewEvent) -> Event:
+        """
+        Complete an event to try something out on; nothing is kept of it.
+
+        Raises:
+            InvalidEvent: it breaks a bound.
+        """
+        return self._event(tenant_id, validate_sample(new))
 
     def _event(self, tenant_id: str, new: NewEvent) -> Event:
         """Complete an event; it goes on from the handler, and with the trace, of whoever published it."""

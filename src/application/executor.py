@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Final
 from uuid import UUID
 
@@ -45,7 +45,7 @@ class Executor:
     clock: Clock
     telemetry: Telemetry
     worker_id: str
-    capacity: int = CAPACITY
+    capacity: InitVar[int]
     receive_wait: float = RECEIVE_WAIT
     finished: Bell = field(default_factory=Bell)
     retrying: Bell = field(default_factory=Bell)
@@ -55,7 +55,7 @@ class Executor:
     _unanswered: dict[UUID, float] = field(default_factory=dict, init=False)
     _room: Bell = field(default_factory=Bell, init=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, capacity: int) -> None:
         """Give handlers a journal on this node's clock, and their ends a place to wait in."""
         self.journal = Journal(self.clock.now)
         self.ends = Ends(
@@ -74,7 +74,7 @@ class Executor:
             journal=self.journal,
             ends=self.ends,
             room=self._room,
-            capacity=self.capacity,
+            capacity=capacity,
         )
 
     @property

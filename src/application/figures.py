@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
 from ..domain.attempt import Attempt, Finish
-from ..domain.execution import Origin
+from ..domain.execution import ExecutionStatus, Origin
 from ..domain.job import HandlerType
 from ..ports.stores import ExecutionStore, JobStore
 from ..ports.telemetry import Metric, Telemetry
@@ -28,7 +28,7 @@ _BACKLOG: Final = (Metric.DUE_BACKLOG_AGE, Metric.DUE_JOBS, Metric.READY)
 
 def measure_claims(telemetry: Telemetry, attempts: Iterable[Attempt]) -> None:
     """Enter how long claimed executions have waited for their claim since they could be claimed."""
-    for labels, group in _by_handler(attempts, lambda attempt: attempt):
+    for labels, group in _by_handler(attempts, _itself):
         if seconds := [
             _seconds(each.available_at, each.claimed_at or each.started_at) for each in group if each.available_at
         ]:
@@ -38,7 +38,7 @@ def measure_claims(telemetry: Telemetry, attempts: Iterable[Attempt]) -> None:
 def measure_starts(telemetry: Telemetry, attempts: Iterable[Attempt]) -> None:
     """Enter how long executions have waited for their first start, and how late that was."""
     firsts = (attempt for attempt in attempts if attempt.attempt == 1)
-    for labels, group in _by_handler(firsts, lambda attempt: attempt):
+    for labels, group in _by_handler(firsts, _itself):
         waited = {
             Metric.QUEUE_TIME: [
                 # What fired ahead of its time was not waited for before.
@@ -47,7 +47,7 @@ def measure_starts(telemetry: Telemetry, attempts: Iterable[Attempt]) -> None:
                 if each.created_at
             ],
             Metric.FIRE_LATENESS: [
-                _seconds(each.scheduled_at, each.started_at) for each in group if each.origin is Origin.SCHEDULE
+                _seconds(each.scheduled_at, each.started_at) for each in group if each.origin == Origin.SCHEDULE
             ],
         }
         for metric, seconds in waited.items():
@@ -57,15 +57,20 @@ def measure_starts(telemetry: Telemetry, attempts: Iterable[Attempt]) -> None:
 
 def measure_ends(telemetry: Telemetry, ends: Iterable[tuple[Finish, Attempt]]) -> None:
     """Enter how long attempts took, by how they ended, and count those that another follows for their failure."""
-    for labels, group in _by_handler(ends, lambda end: end[1]):
+    for labels, group in _by_handler(ends, _whose):
         run_times: defaultdict[str, list[float]] = defaultdict(list)
-        for finish, _ in group:
+        run_times[ExecutionStatus.SUCCESS.value] = [
+            finish.duration_ms / 1000 for finish, _ in group if finish.status is ExecutionStatus.SUCCESS
+        ]
+        others = [end for end in group if end[0].status is not ExecutionStatus.SUCCESS]
+        for finish, _ in others:
             outcome = finish.status.value if finish.past_attempt is None else finish.past_attempt.outcome
             run_times[outcome].append(finish.duration_ms / 1000)
         for outcome, seconds in run_times.items():
-            telemetry.observe(Metric.RUN_TIME, *seconds, **labels, outcome=outcome)
+            if seconds:
+                telemetry.observe(Metric.RUN_TIME, *seconds, **labels, outcome=outcome)
         if retries := sum(
-            not finish.status.terminal and finish.failures > attempt.failures for finish, attempt in group
+            not finish.status.terminal and finish.failures > attempt.failures for finish, attempt in others
         ):
             telemetry.add(Metric.RETRIES, retries, **labels)
 
@@ -95,14 +100,23 @@ class BacklogGauge:
 def _by_handler(items: Iterable[T], attempt_of: Callable[[T], Attempt]) -> Iterator[tuple[dict[str, str], list[T]]]:
     """Gather what has the same labels, so that a batch costs little more than one of it."""
     groups: defaultdict[tuple[HandlerType, str], list[T]] = defaultdict(list)
+    group_of: dict[int, list[T]] = {}
     for item in items:
-        attempt = attempt_of(item)
-        kind = attempt.handler_type
-        groups[kind, attempt.handler_name if kind is HandlerType.FUNCTION else ""].append(item)
-    return (
-        ({"handler_type": kind.value, "handler": handler_label(kind, name)}, group)
-        for (kind, name), group in groups.items()
-    )
+        definition = attempt_of(item).definition
+        group = group_of.get(id(definition))
+        if group is None:
+            kind = definition.handler_type
+            group = group_of[id(definition)] = groups[kind, handler_label(kind, definition.handler_name)]
+        group.append(item)
+    return (({"handler_type": kind.value, "handler": label}, group) for (kind, label), group in groups.items())
+
+
+def _itself(attempt: Attempt) -> Attempt:
+    return attempt
+
+
+def _whose(end: tuple[Finish, Attempt]) -> Attempt:
+    return end[1]
 
 
 def _seconds(since: datetime, until: datetime) -> float:

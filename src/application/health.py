@@ -151,7 +151,7 @@ def _backlog(oldest_due: float, oldest_ready: float) -> ComponentHealth:
 
 def _handlers(executor: Executor) -> ComponentHealth:
     if executor.stuck:
-        names = sorted({held.attempt.handler_name for held in executor.stuck})
+        names = sorted({held.attempt.definition.handler_name for held in executor.stuck})
         detail = f"{len(executor.stuck)} told to end and still going on: {', '.join(names[:MOST_NAMES])}"
         return ComponentHealth(status=HealthStatus.DEGRADED, detail=detail)
     return _HEALTHY

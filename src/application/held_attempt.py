@@ -82,29 +82,31 @@ class HeldAttempt:
     @property
     def lease(self) -> timedelta:
         """How long a renewal holds: what the claim said, however the job was changed since."""
-        return timedelta(seconds=self.attempt.lock_timeout_seconds)
+        return timedelta(seconds=self.attempt.definition.lock_timeout_seconds)
 
     @property
     def lease_until(self) -> float:
         """When the lease is gone unless renewed."""
-        return self.renewed_at + self.attempt.lock_timeout_seconds
+        return self.renewed_at + self.attempt.definition.lock_timeout_seconds
 
     @property
     def times_out_at(self) -> float:
         """When the handler has had its time."""
-        return self.started + self.attempt.timeout_ms / 1000
+        return self.started + self.attempt.definition.timeout_ms / 1000
 
     @property
     def deferred_until(self) -> float | None:
         """When a deferred end is written at the latest: a lease after it was decided."""
         if self.deferred is None or self.decided_at is None:
             return None
-        return self.decided_at + self.attempt.lock_timeout_seconds
+        return self.decided_at + self.attempt.definition.lock_timeout_seconds
 
     @property
     def renewal_due(self) -> float:
         """When the lease should be renewed: each 10 s, or a third of the lease if sooner."""
-        return self.renewed_at + min(HEARTBEAT_SECONDS, self.attempt.lock_timeout_seconds / HEARTBEATS_PER_LEASE)
+        return self.renewed_at + min(
+            HEARTBEAT_SECONDS, self.attempt.definition.lock_timeout_seconds / HEARTBEATS_PER_LEASE
+        )
 
     def end(self, disposition: Disposition, now: float) -> bool:
         """Decide at `now` what becomes of the attempt; False if it was decided before."""

@@ -47,20 +47,16 @@ class Journal:
         """Make the logger that one attempt's handler gets."""
         return AttemptLogger(self, attempt.execution_id, attempt.attempt)
 
-    def reporter_of(self, attempt: Attempt) -> Callable[[float, str | None], None]:
-        """Make the function through which one attempt's handler reports progress; the newest report wins."""
-
-        def report(percent: float, message: str | None) -> None:
-            newest = Progress(
-                execution_id=attempt.execution_id,
-                attempt=attempt.attempt,
-                percent=percent if math.isfinite(percent) else 0.0,
-                message=None if message is None else _text(message),
-            )
-            with self._lock:
-                self._progress[newest.execution_id, newest.attempt] = newest
-
-        return report
+    def report(self, attempt: Attempt, percent: float, message: str | None) -> None:
+        """Take a report of progress; the newest of an attempt wins."""
+        newest = Progress(
+            execution_id=attempt.execution_id,
+            attempt=attempt.attempt,
+            percent=percent if math.isfinite(percent) else 0.0,
+            message=None if message is None else _text(message),
+        )
+        with self._lock:
+            self._progress[newest.execution_id, newest.attempt] = newest
 
     def add(self, line: LogLine) -> None:
         """Take one line, or count it if there is no room."""

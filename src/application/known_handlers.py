@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ..domain.errors import HandlerNotFound
@@ -25,17 +26,38 @@ class KnownHandlers:
             InvalidJob: names each field of the payload.
             HandlerNotFound: no live node has the function, and `allow_unknown` is False.
         """
+        self.check_payload(definition)
+        if definition.handler_type is HandlerType.FUNCTION and not allow_unknown:
+            self.check_name(definition, await self.known([definition.capability]))
+
+    def check_payload(self, definition: JobDefinition) -> None:
+        """
+        Refuse a payload that its handler could never run.
+
+        Raises:
+            InvalidJob: names each field of the payload.
+        """
         self.handlers.check(definition.handler_type, definition.handler_name, definition.payload)
-        if definition.handler_type is not HandlerType.FUNCTION or allow_unknown:
-            return
-        known = self.handlers.capabilities()
-        if definition.capability in known:
-            return
-        now = await self.storage.jobs.now()
-        for worker in await self.storage.workers.list():
-            if worker.is_live(now):
-                known |= set(worker.capabilities)
+
+    def check_name(self, definition: JobDefinition, known: frozenset[str]) -> None:
+        """
+        Refuse a function that is not among the known capabilities.
+
+        Raises:
+            HandlerNotFound: it is not.
+        """
         if definition.capability not in known:
             prefix = f"{HandlerType.FUNCTION.value}/"
             names = [name.removeprefix(prefix) for name in known if name.startswith(prefix)]
             raise HandlerNotFound(definition.handler_name, names)
+
+    async def known(self, wanted: Collection[str]) -> frozenset[str]:
+        """Give the capabilities of this process and, if those lack any that is wanted, of all live nodes."""
+        known = self.handlers.capabilities()
+        if known >= set(wanted):
+            return known
+        now = await self.storage.jobs.now()
+        for worker in await self.storage.workers.list():
+            if worker.is_live(now):
+                known |= set(worker.capabilities)
+        return known

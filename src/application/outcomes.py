@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Callable
+from types import TracebackType
 from typing import Final
 
 from ..domain.attempt import Outcome
@@ -14,6 +15,8 @@ from ..domain.json import ERROR_LIMIT, RESULT_LIMIT, Json, NotStorable, clean_te
 from ..ports.handlers import Handler, HandlerContext
 
 STACK_FRAMES: Final = 50
+
+_PACKAGE: Final = __name__.partition(".")[0]
 
 
 async def call(handler: Handler, context: HandlerContext) -> object:
@@ -110,9 +113,17 @@ def _message(error: BaseException) -> str:
 
 def _stack(error: BaseException) -> str:
     """Write the newest frames, and where they came from; the message stands apart, because it may be huge."""
-    frames = traceback.format_tb(error.__traceback__, limit=-STACK_FRAMES)
+    frames = traceback.format_tb(_from_handler_on(error.__traceback__), limit=-STACK_FRAMES)
     causes = [f"caused by {type(cause).__name__}: {_message(cause)[:500]}\n" for cause in _causes(error)]
     return ("".join(frames) + "".join(causes))[-ERROR_LIMIT:]
+
+
+def _from_handler_on(stack: TracebackType | None) -> TracebackType | None:
+    """Leave out the frames by which a handler is called, unless it is one of Tocsin's own."""
+    frame = stack
+    while frame is not None and str(frame.tb_frame.f_globals.get("__name__")).partition(".")[0] == _PACKAGE:
+        frame = frame.tb_next
+    return frame or stack
 
 
 def _causes(error: BaseException) -> list[BaseException]:

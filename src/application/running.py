@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from ..domain.attempt import Attempt
 from ..domain.errors import ExecutionTimeout, LeaseLost
-from ..ports.handlers import Handler, HandlerContext
+from ..domain.trace import TraceContext
+from ..ports.handlers import ExecutionRecords, Handler, HandlerContext
 from ..ports.telemetry import Telemetry
 from .held_attempt import Disposition, HeldAttempt
 from .outcomes import call
@@ -38,25 +40,42 @@ def depth_here() -> int:
     return 0 if leading is None else leading.depth
 
 
-async def run(handler: Handler, context: HandlerContext, *, held: HeldAttempt, telemetry: Telemetry) -> object:
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What the task of a handler is about (`ports.telemetry.Subject`)."""
+
+    attempt: Attempt
+
+    @property
+    def trace(self) -> TraceContext | None:
+        return self.attempt.attempt_trace
+
+    @property
+    def fields(self) -> Mapping[str, object]:
+        attempt = self.attempt
+        return {
+            "execution_id": attempt.execution_id,
+            "job_id": attempt.job_id,
+            "tenant_id": attempt.tenant_id,
+            "attempt": attempt.attempt,
+        }
+
+
+async def run(handler: Handler, *, held: HeldAttempt, records: ExecutionRecords, telemetry: Telemetry) -> object:
     """Call a handler, in a task of its own; what it raises is raised."""
-    led_by.set(held.attempt)
-    telemetry.dedicate(
-        None if telemetry.traces else context.trace,
-        execution_id=context.execution_id,
-        job_id=context.job_id,
-        tenant_id=context.tenant_id,
-        attempt=context.attempt,
-    )
+    attempt = held.attempt
+    led_by.set(attempt)
+    telemetry.dedicate(_Subject(attempt))
     if telemetry.traces:
-        return await _traced(handler, context, held=held, telemetry=telemetry)
-    return await call(handler, context)
+        return await _traced(handler, held=held, records=records, telemetry=telemetry)
+    return await call(handler, HandlerContext(attempt, cancellation=held.cancellation, records=records))
 
 
-async def _traced(handler: Handler, context: HandlerContext, *, held: HeldAttempt, telemetry: Telemetry) -> object:
+async def _traced(handler: Handler, *, held: HeldAttempt, records: ExecutionRecords, telemetry: Telemetry) -> object:
     with telemetry.span(processing(held.attempt)) as span:
+        context = HandlerContext(held.attempt, cancellation=held.cancellation, records=records, trace=span.context)
         try:
-            return await call(handler, replace(context, trace=span.context))
+            return await call(handler, context)
         except BaseException:
             if held.disposition in _ENDED_FROM_OUTSIDE:
                 error_type, message = _ENDED_FROM_OUTSIDE[held.disposition]

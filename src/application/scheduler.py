@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, Unpack
@@ -31,10 +30,12 @@ from ..ports.storage import Storage
 from ..ports.stores import Changed, Page, Worker
 from ..ports.telemetry import Telemetry
 from .auditing import Auditor
+from .batches import BatchRequests
 from .event_requests import EventRequests
 from .events import Events
 from .handing_on import hand_on
 from .known_handlers import KnownHandlers
+from .overviews import OverviewRequests
 from .planning import Planning
 from .plans import NotedPlans
 from .previewing import Previews
@@ -60,7 +61,7 @@ class Wakers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scheduler(EventRequests):
+class Scheduler(BatchRequests, EventRequests, OverviewRequests):
     """
     Implements `IScheduler`: validates, decides in pure code, commits, then dispatches and wakes.
 
@@ -102,15 +103,20 @@ class Scheduler(EventRequests):
         await self._check_handler(definition, allow_unknown=allow_unknown_handler)
         if on_conflict is OnConflict.ERROR:
             return await self._add(definition, enabled=enabled)
+        refused: tuple[UUID, int] | None = None
         while True:
-            # Whoever has the key may go, or come, between two steps: then the steps are taken again.
-            with suppress(Conflict, JobNotFound, InvalidTransition):
-                existing = await self._holder_of_key(definition)
+            existing = await self._holder_of_key(definition)
+            try:
                 if existing is None:
                     return await self._add(definition, enabled=enabled)
                 if on_conflict is OnConflict.KEEP:
                     return existing
                 return await self._change(existing.id, lambda job, moment: lifecycle.redefine(job, definition, moment))
+            except (Conflict, JobNotFound, InvalidTransition):
+                # Whoever has the key may go, or come, between two steps: then the steps are taken again.
+                if existing is not None and refused == (existing.id, existing.version):
+                    raise
+                refused = None if existing is None else (existing.id, existing.version)
 
     async def _add(self, definition: JobDefinition, *, enabled: bool) -> ScheduledJob:
         trace, now = self.telemetry.current(), await self.storage.jobs.now()

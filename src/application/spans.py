@@ -42,8 +42,8 @@ def creation(execution: JobExecution, definition: JobDefinition, *, led_to: Trac
 
 def processing(attempt: Attempt) -> SpanStart:
     """Word that an attempt runs; one that follows others is linked to the first."""
-    label = handler_label(attempt.handler_type, attempt.handler_name)
-    first = _attempt_trace(attempt, 1)
+    label = handler_label(attempt.definition.handler_type, attempt.definition.handler_name)
+    first = attempt.trace_of_attempt(1)
     return SpanStart(
         name=f"process {label}",
         kind=SpanKind.CONSUMER,
@@ -59,15 +59,6 @@ def processing(attempt: Attempt) -> SpanStart:
         },
         undecided=_begins_here(attempt.trace, attempt.execution_id, attempt.event_id),
     )
-
-
-def attempt_trace(attempt: Attempt) -> TraceContext | None:
-    """Give the span of an attempt, recorded or not; None for what is older than traces."""
-    return _attempt_trace(attempt, attempt.attempt)
-
-
-def _attempt_trace(attempt: Attempt, number: int) -> TraceContext | None:
-    return None if attempt.trace is None else attempt.trace.under(attempt_span_of(attempt.execution_id, number))
 
 
 def _begins_here(trace: TraceContext | None, *subjects: UUID | None) -> bool:

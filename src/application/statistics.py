@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
 from ..domain.execution import ExecutionStatus
 from ..domain.job import ScheduledJob
+from ..domain.lateness import percentile
 from ..ports.reports import BusyHour, Durations, JobStatistics, Lateness, QueueState
 from ..ports.stores import ExecutionFigures, QueueFigures
 
 BUSIEST: Final = 5
-
-
-def percentile(ascending: Sequence[int], percent: float) -> int | None:
-    """Pick by nearest rank: the smallest value that at least `percent` of all do not exceed (Hyndman-Fan type 1)."""
-    if not ascending:
-        return None
-    rank = max(1, math.ceil(percent * len(ascending) / 100))
-    return ascending[rank - 1]
 
 
 def success_rate(by_status: Mapping[str, int]) -> float | None:

@@ -1,119 +1,106 @@
 """
 One try of an execution: what it is given, how it may end, and what follows.
 
-An attempt, its outcome and its finish are made for every execution, and nobody changes one. They are not frozen all the
-same, because to freeze an object of so many fields takes three times as long as to make it (docs/decisions/0022).
+An attempt, its outcome and its finish are made for every execution, and nobody changes one, but for when an attempt
+begins. They are not frozen all the same, because to freeze an object of so many fields takes three times as long as to
+make it (docs/decisions/0022).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
-from types import MappingProxyType
+from operator import itemgetter
 from typing import Any, Final
 from uuid import UUID
 
 from .errors import LeaseLost
-from .execution import ExecutionStatus, Origin, PastAttempt
-from .job import Backoff, HandlerType, JobDefinition
+from .execution import ExecutionStatus, PastAttempt
+from .job import Backoff, JobDefinition, JobType
 from .json import Json, document_of, document_text
-from .trace import TraceContext
-
-_ORIGINS: Final = MappingProxyType({origin.value: origin for origin in Origin})
+from .trace import TraceContext, attempt_span_of
 
 RETRY_CAP: Final = timedelta(hours=1)
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Attempt:
     """
-    A claimed execution with all that running and settling it needs.
+    A claimed execution with all that running and settling it needs, and its job's `definition` as that stood.
 
-    (`execution_id`, `attempt`) is the fence of every later write; `started_at` is the store's clock. `trace` is the
-    span that stands for the execution; None for what was made before there were traces. `available_at` is since when
-    it could be claimed. `depth` counts the events in a row that led to it. `claimed_at` is when it was claimed;
-    `started_at` is later where that was ahead of its time (`firing.LOOK_AHEAD`), and is when its handler may begin.
+    (`execution_id`, `attempt`) is the fence of every later write; `started_at` is the store's clock. `available_at` is
+    since when it could be claimed. `depth` counts the events in a row that led to it. `claimed_at` is when it was
+    claimed; `started_at` is later where that was ahead of its time (`firing.LOOK_AHEAD`), and is when its handler may
+    begin; the node that runs it corrects it if that had to wait. The fields of its `trace` are kept as they are stored:
+    few ever ask.
     """
 
+    definition: JobDefinition
     execution_id: UUID
     job_id: UUID
     tenant_id: str
-    job_name: str
-    handler_type: HandlerType
-    handler_name: str
     payload: Json
     attempt: int
     failures: int
     max_retries: int
-    retry_delay_ms: int
-    backoff: Backoff
-    retry_jitter: float
-    timeout_ms: int
-    lock_timeout_seconds: int
     scheduled_at: datetime
     started_at: datetime
+    created_at: datetime | None = None
+    available_at: datetime | None = None
+    origin: str | None = None
     idempotency_key: str | None = None
     correlation_id: str | None = None
     event_id: UUID | None = None
-    trace: TraceContext | None = None
-    origin: Origin | None = None
-    created_at: datetime | None = None
-    available_at: datetime | None = None
     depth: int = 0
+    trace_id: str | None = None
+    span_id: str | None = None
+    trace_flags: int = 0
+    tracestate: str | None = None
     claimed_at: datetime | None = None
 
     @classmethod
-    def of(cls, definition: JobDefinition, execution: Mapping[str, Any]) -> Attempt:
+    def of(
+        cls, definition: JobDefinition, execution: Mapping[str, Any], *, claimed_at: datetime | None = None
+    ) -> Attempt:
         """
         Word what a worker, or a sweeper, needs of a claimed execution: its fields by name, and its job's definition.
 
         An execution without a payload of its own is given a copy of the job's, which its handler may change.
         """
-        payload = execution["payload"]
-        return cls(
-            execution_id=execution["id"],
-            job_id=execution["job_id"],
-            tenant_id=execution["tenant_id"],
-            job_name=definition.name,
-            handler_type=definition.handler_type,
-            handler_name=definition.handler_name,
-            payload=_copied(definition.payload) if payload is None else payload,
-            attempt=execution["attempt"],
-            failures=execution["failures"],
-            max_retries=execution["max_retries"],
-            retry_delay_ms=definition.retry_delay_ms,
-            backoff=definition.backoff,
-            retry_jitter=definition.retry_jitter,
-            timeout_ms=definition.timeout_ms,
-            lock_timeout_seconds=definition.lock_timeout_seconds,
-            scheduled_at=execution["scheduled_at"],
-            started_at=execution["started_at"] or execution["created_at"],
-            idempotency_key=execution["idempotency_key"],
-            correlation_id=execution["correlation_id"],
-            event_id=execution["event_id"],
-            trace=_trace(execution),
-            origin=_ORIGINS[execution["origin"]],
-            created_at=execution["created_at"],
-            available_at=execution["available_at"],
-            depth=execution.get("depth", 0),
-            claimed_at=execution.get("claimed_at"),
+        attempt = cls(definition, *_STORED(execution))
+        attempt.claimed_at = claimed_at
+        if attempt.payload is None and definition.payload is not None:
+            attempt.payload = document_of(document_text(definition.payload))
+        if attempt.started_at is None:
+            attempt.started_at = execution["created_at"]
+        return attempt
+
+    @property
+    def trace(self) -> TraceContext | None:
+        """The span that stands for the execution; None for what was made before there were traces."""
+        if self.trace_id is None or self.span_id is None:
+            return None
+        return TraceContext(
+            trace_id=self.trace_id, span_id=self.span_id, flags=self.trace_flags, tracestate=self.tracestate
         )
 
+    @property
+    def attempt_trace(self) -> TraceContext | None:
+        """The span of this attempt, recorded or not; None for what is older than traces."""
+        return self.trace_of_attempt(self.attempt)
 
-def _copied(payload: Json) -> Json:
-    return document_of(document_text(payload))
+    def trace_of_attempt(self, number: int) -> TraceContext | None:
+        """Give the span of any attempt of the execution."""
+        trace = self.trace
+        return None if trace is None else trace.under(attempt_span_of(self.execution_id, number))
 
 
-def _trace(execution: Mapping[str, Any]) -> TraceContext | None:
-    if execution["trace_id"] is None or execution["span_id"] is None:
-        return None
-    return TraceContext(
-        trace_id=execution["trace_id"],
-        span_id=execution["span_id"],
-        flags=execution["trace_flags"],
-        tracestate=execution["tracestate"],
-    )
+_STORED: Final = itemgetter(
+    "id",
+    *(field.name for field in fields(Attempt) if field.name not in {"definition", "execution_id", "claimed_at"}),
+)
+"""Reads all but the first field of an attempt, and the last, from a stored execution."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -150,7 +137,7 @@ class Finish:
     `releases_slot` is False while the handler of an ended execution is not really gone.
     `lease_expires_at`, where set, must still be the row's: a lease renewed meanwhile is not expired.
     `started_at`, where set, is when the handler really began, by the store's clock: later than the claim said if the
-    attempt had to wait on its node.
+    attempt had to wait on its node. `is_of_one_time` says that its job runs once, which with this end is likely over.
     """
 
     execution_id: UUID
@@ -168,6 +155,7 @@ class Finish:
     releases_slot: bool = True
     lease_expires_at: datetime | None = None
     started_at: datetime | None = None
+    is_of_one_time: bool = False
 
     def is_of(self, attempt: int, lease_expires_at: datetime | None) -> bool:
         """Tell whether a running row, by its attempt and lease, is the one that this was made for."""
@@ -191,9 +179,10 @@ def retry_delay(attempt: Attempt, failures: int, *, chance: float) -> timedelta:
     jitter, which is a share of the delay (design: job, backoff).
     """
     # The smallest delay, 1 ms, passes the cap at 2^22, so the power never grows large.
-    factor = 2 ** min(failures - 1, 22) if attempt.backoff is Backoff.EXPONENTIAL else 1
-    delay = min(timedelta(milliseconds=attempt.retry_delay_ms * factor), RETRY_CAP)
-    return delay * (1 + attempt.retry_jitter * chance)
+    definition = attempt.definition
+    factor = 2 ** min(failures - 1, 22) if definition.backoff is Backoff.EXPONENTIAL else 1
+    delay = min(timedelta(milliseconds=definition.retry_delay_ms * factor), RETRY_CAP)
+    return delay * (1 + definition.retry_jitter * chance)
 
 
 def settle(attempt: Attempt, outcome: Outcome, *, chance: float) -> Finish:
@@ -217,6 +206,7 @@ def settle(attempt: Attempt, outcome: Outcome, *, chance: float) -> Finish:
         error_stack=outcome.error_stack,
         releases_slot=outcome.status is not ExecutionStatus.TIMEOUT,
         started_at=attempt.started_at,
+        is_of_one_time=attempt.definition.type is JobType.ONE_TIME,
     )
     if not failed or finish.failures > attempt.max_retries:
         return finish

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from enum import Enum
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final, cast
 
@@ -55,10 +56,13 @@ _ENUMS: Final = MappingProxyType(
         "backoff": Backoff,
     },
 )
+_CHOICES: Final = MappingProxyType({name: tuple(member.value for member in kind) for name, kind in _ENUMS.items()})
 _INSTANTS: Final = ("start_date", "end_date")
 _DOCUMENTS: Final = ("payload", "metadata")
 _EARLIEST: Final = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC)
 _BEYOND: Final = datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC)
+_PLAIN: Final = frozenset({str, int, float, type(None)})
+"""Types of values that stand in a document as they are."""
 _OPTIONAL: Final = frozenset({"max_executions", "key", "description", "schedule"})
 
 
@@ -93,8 +97,7 @@ def kept_document(name: str, value: Json, *, limit: int = PAYLOAD_LIMIT) -> Json
 
 
 def _choices(definition: JobDefinition) -> Iterator[FieldError]:
-    for name, kind in _ENUMS.items():
-        allowed = [member.value for member in kind]
+    for name, allowed in _CHOICES.items():
         if getattr(definition, name) not in allowed:
             yield FieldError(name, f"must be one of {', '.join(allowed)}")
 
@@ -194,7 +197,8 @@ def _combinations(definition: JobDefinition) -> Iterator[FieldError]:
 
 def document(definition: JobDefinition) -> dict[str, Json]:
     """Write a definition as JSON under its field names; instants are ISO 8601 in UTC."""
-    return {name: _written(getattr(definition, name)) for name in FIELD_NAMES}
+    named = zip(FIELD_NAMES, _VALUES(definition), strict=True)
+    return {name: value if type(value) in _PLAIN else _written(value) for name, value in named}
 
 
 def from_document(written: Mapping[str, Any]) -> JobDefinition:
@@ -225,3 +229,5 @@ def _written(value: object) -> Json:
 
 FIELD_NAMES: Final = tuple(field.name for field in fields(JobDefinition))
 """The fields of a definition, in order."""
+
+_VALUES: Final = attrgetter(*FIELD_NAMES)

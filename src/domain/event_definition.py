@@ -66,6 +66,18 @@ def validate_event(event: NewEvent) -> NewEvent:
     Raises:
         InvalidEvent: names each field that breaks a bound, and the bound.
     """
+    if isinstance(event.name, str) and is_reserved(event.name):
+        raise InvalidEvent.of("name", "names of this kind are kept for Tocsin's own facts")
+    return validate_sample(event)
+
+
+def validate_sample(event: NewEvent) -> NewEvent:
+    """
+    Hold an event against its bounds that stands for what may come, Tocsin's own facts among it.
+
+    Raises:
+        InvalidEvent: names each field that breaks a bound, and the bound.
+    """
     errors = [*_faults_of_event(event), *_faults_of_data(event.data), *_faults_of_attributes(event.attributes)]
     if errors:
         raise InvalidEvent(errors)
@@ -85,10 +97,15 @@ def expressions_of(definition: EventHandlerDefinition) -> Iterator[tuple[str, st
         yield from ((field, expression) for expression in placeholders(template))
 
 
-def _faults_of_handler(definition: EventHandlerDefinition) -> Iterator[FieldError]:
-    if not isinstance(definition.event, str) or not is_pattern(definition.event):
+def faults_of_pattern(pattern: object) -> Iterator[FieldError]:
+    """Say why something is no pattern of an event handler, on field `event`."""
+    if not isinstance(pattern, str) or not is_pattern(pattern):
         rule = f"must be a pattern of {NAME_BOUNDS[0]} to {NAME_BOUNDS[1]} characters: segments of letters, digits and"
         yield FieldError("event", f"{rule} _-/@+~, `*` or `**`, split at `.` and `:`")
+
+
+def _faults_of_handler(definition: EventHandlerDefinition) -> Iterator[FieldError]:
+    yield from faults_of_pattern(definition.event)
     for field, bounds in (("name", TEXT_BOUNDS["name"]), ("key", TEXT_BOUNDS["key"]), ("filter", _EXPRESSION_BOUNDS)):
         if (value := getattr(definition, field)) is not None:
             yield from faults_of_text(field, value, bounds)
@@ -138,8 +155,6 @@ def _faults_of_event(event: NewEvent) -> Iterator[FieldError]:
     if not isinstance(event.name, str) or not is_name(event.name):
         rule = f"must have {NAME_BOUNDS[0]} to {NAME_BOUNDS[1]} characters: segments of letters, digits and _-/@+~"
         yield FieldError("name", f"{rule}, split at `.` and `:`")
-    elif is_reserved(event.name):
-        yield FieldError("name", "names of this kind are kept for Tocsin's own facts")
     for field, bounds in EVENT_TEXT_BOUNDS.items():
         if (value := getattr(event, field)) is not None:
             yield from faults_of_text(field, value, bounds)

@@ -19,8 +19,12 @@ from .counters import JobCounters
 from .execution import ExecutionStatus, JobExecution, Origin, SkipReason
 from .job import JobDefinition, JobStatus, MisfirePolicy, OverlapPolicy, ScheduledJob
 from .occurrences import Occurrence, OccurrenceSource, nth_after
-from .plan import NewId, Plan, conclude, versioned
+from .plan import NOTHING_LEFT, NewId, Plan, conclude, versioned
+from .swift import swift
 from .trace import trace_ids_of
+
+_Execution: Final = swift(JobExecution)
+_Counters: Final = swift(JobCounters)
 
 MAX_STEPS: Final = 1000
 """Nominal times that one plan may walk through; the rest stays due for the next."""
@@ -83,7 +87,7 @@ def fire(
     concluded = conclude(plan.job, now)
     if concluded is plan.job:
         return plan
-    return versioned(job, replace(plan, job=concluded), now, by=None, reason="nothing left to fire")
+    return versioned(job, replace(plan, job=concluded), now, by=None, reason=NOTHING_LEFT)
 
 
 def begins_at(available_at: datetime | None, dispatched_at: datetime | None, now: datetime) -> datetime:
@@ -295,7 +299,7 @@ def is_admitted(definition: JobDefinition, counters: JobCounters) -> bool:
 
 def counted(counters: JobCounters, row: JobExecution, *, scheduled: int = 0) -> JobCounters:
     """Count a new execution, which holds a slot or waits for one; `scheduled` is 1 for one of the schedule."""
-    return JobCounters(
+    return _Counters(
         executions_count=counters.executions_count,
         success_count=counters.success_count,
         failure_count=counters.failure_count,
@@ -318,7 +322,7 @@ def new_execution(
     dispatch that a crash swallowed. It begins a trace.
     """
     trace_id, span_id = trace_ids_of(execution_id)
-    return JobExecution(
+    return _Execution(
         id=execution_id,
         job_id=job.id,
         job_version=job.version,

@@ -89,9 +89,10 @@ def read_history(job: ScheduledJob, changes: Sequence[JobChange]) -> History:
     """
     breaks: list[tuple[datetime, str]] = []
     readable = []
+    read = _States()
     for change in changes:
         try:
-            readable.append((change, _state(change.before), _state(change.after)))
+            readable.append((change, read.state(change.before), read.state(change.after)))
         # A row that somebody else wrote may lack anything and hold anything: each of these says that it does.
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             breaks.append((change.changed_at, f"version {change.version} cannot be read ({type(error).__name__})"))
@@ -158,10 +159,20 @@ def _breaks(job: ScheduledJob, steps: Sequence[_Step], *, is_readable: bool) -> 
     return found
 
 
-def _state(recorded: Any) -> _State | None:  # noqa: ANN401 - a document as a store has it
-    if recorded is None:
-        return None
-    return _State(from_document(recorded["definition"]), JobStatus(recorded["status"]), bool(recorded["deleted"]))
+class _States:
+    """Reads what versions record; a definition that several have as one and the same document only once."""
+
+    def __init__(self) -> None:
+        self._definitions: dict[int, JobDefinition] = {}
+
+    def state(self, recorded: Any) -> _State | None:  # noqa: ANN401 - a document as a store has it
+        """Read one document; None stands for what was before the first version."""
+        if recorded is None:
+            return None
+        written = recorded["definition"]
+        definition = self._definitions.get(id(written)) or from_document(written)
+        self._definitions[id(written)] = definition
+        return _State(definition, JobStatus(recorded["status"]), bool(recorded["deleted"]))
 
 
 def names_limit(changes: Sequence[JobChange]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, TypeAlias
@@ -13,9 +13,13 @@ from .definition import document
 from .execution import ExecutionStatus, JobExecution, Origin
 from .job import JobDefinition, JobStatus, JobType, ScheduledJob
 from .json import Json
+from .stored import UnreadableDefinition
 
 ROWS_AT_ONCE: Final = 2_000
 """New executions of one fire, but for those of the plan that reaches them."""
+
+NOTHING_LEFT: Final = "nothing left to fire"
+"""Why a job is concluded, as its version says."""
 
 NewId: TypeAlias = Callable[[datetime], UUID]
 """Makes a UUIDv7 for an instant; ids made later sort later."""
@@ -33,6 +37,14 @@ class JobChange:
     reason: str
     before: Json
     after: Json
+
+    @property
+    def keeps_definition(self) -> bool:
+        """Whether it left the definition as the version before has it, so that it is one and the same document."""
+        before, after = self.before, self.after
+        if not isinstance(before, Mapping) or not isinstance(after, Mapping):
+            return False
+        return before["definition"] is after["definition"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +97,9 @@ def versioned(before: ScheduledJob, plan: Plan, now: datetime, *, by: str | None
         job = replace(plan.job, version=before.version, updated_at=before.updated_at) if plan.change else plan.job
         return replace(plan, job=job, change=None)
     job = replace(plan.job, version=before.version + 1, updated_at=now)
+    definition = document(before.definition)
+    # What stands in for a definition that cannot be read is not what the version before has.
+    is_kept = before.definition is job.definition and not isinstance(job.definition, UnreadableDefinition)
     change = JobChange(
         job_id=job.id,
         tenant_id=job.tenant_id,
@@ -92,8 +107,8 @@ def versioned(before: ScheduledJob, plan: Plan, now: datetime, *, by: str | None
         changed_at=now,
         changed_by=by,
         reason=reason,
-        before=recorded(before),
-        after=recorded(job),
+        before=_recorded(before, definition),
+        after=_recorded(job, definition if is_kept else document(job.definition)),
     )
     return replace(plan, job=job, change=change)
 
@@ -125,7 +140,11 @@ def first_version(job: ScheduledJob) -> JobChange:
 
 def recorded(job: ScheduledJob) -> Json:
     """Write what a version records: the whole definition, the status and whether the job is deleted."""
-    return {"definition": document(job.definition), "status": job.status.value, "deleted": job.deleted_at is not None}
+    return _recorded(job, document(job.definition))
+
+
+def _recorded(job: ScheduledJob, definition: Json) -> Json:
+    return {"definition": definition, "status": job.status.value, "deleted": job.deleted_at is not None}
 
 
 def conclude(job: ScheduledJob, now: datetime) -> ScheduledJob:
@@ -149,7 +168,7 @@ def concluded(job: ScheduledJob, now: datetime) -> Plan:
     after = conclude(job, now)
     if after is job:
         return Plan(job=job)
-    return versioned(job, Plan(job=after), now, by=None, reason="nothing left to fire")
+    return versioned(job, Plan(job=after), now, by=None, reason=NOTHING_LEFT)
 
 
 def with_outcome(job: ScheduledJob, status: ExecutionStatus, *, origin: Origin, scheduled_at: datetime) -> ScheduledJob:

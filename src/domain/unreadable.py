@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from .errors import Conflict
+from .errors import Conflict, TocsinError
 from .job import JobStatus, ScheduledJob
 from .lifecycle import unplannable
 from .plan import Decision, Plan
@@ -33,3 +34,16 @@ def decided(job: ScheduledJob, now: datetime, decide: Decision) -> Plan:
     if plan.job.status is not JobStatus.CANCELLED and plan.job.deleted_at is None:
         raise Conflict(f"{job.definition.problem}; such a job can only be cancelled or deleted")
     return plan
+
+
+def decided_each(
+    jobs: Iterable[ScheduledJob], now: datetime, decide: Decision
+) -> tuple[list[Plan], list[tuple[ScheduledJob, TocsinError]]]:
+    """Ask for a plan of each of several jobs; those of which there can be none come with the reason."""
+    plans, refused = [], []
+    for job in jobs:
+        try:
+            plans.append(decided(job, now, decide))
+        except TocsinError as error:
+            refused.append((job, error))
+    return plans, refused

@@ -90,6 +90,21 @@ class Replay:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FilterTrial:
+    """
+    What a pattern and a filter make of one event: whether it `matches` both.
+
+    `name_matches` is the pattern's word alone; `result` is what the filter comes to, None where it failed. `error` says
+    why it did, or that `result` is neither true nor false, or that one of the two is malformed.
+    """
+
+    matches: bool
+    name_matches: bool
+    result: Json
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FeedItem:
     """One of Tocsin's own facts as it happened; `position` is where to go on behind it. No fact: only a position."""
 

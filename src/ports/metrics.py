@@ -84,7 +84,10 @@ METRICS: Final[Mapping[Metric, Meaning]] = MappingProxyType(
 BEGUN: Final[Sequence[tuple[Metric, Mapping[str, Attribute]]]] = (
     *((Metric.SKIPS, {"reason": reason.value}) for reason in SkipReason),
     *((Metric.LEASE_LOSSES, {"seen": seen}) for seen in ("expired", "fenced", "at_end")),
-    *((Metric.EVENTS, {"outcome": outcome}) for outcome in ("matched", "unmatched", "stopped", "duplicate")),
+    *(
+        (Metric.EVENTS, {"outcome": outcome})
+        for outcome in ("matched", "unmatched", "stopped", "duplicate", "set_aside")
+    ),
     *((Metric.LEDGER_ANOMALIES, {"kind": kind.value}) for kind in FindingKind),
 )
 """Counters that stand at 0 from the start: a rise from nothing at all would be seen by nobody (Prometheus, rate)."""

@@ -15,8 +15,10 @@ from ..domain.job import Backoff, HandlerType, JobDefinition, JobType, MisfirePo
 from ..domain.json import Json
 from ..domain.ledger import LedgerReport
 from ..domain.plan import JobChange
-from .event_requests import EventHandlerChanges, EventOptions, EventOutcome, EventReport, FeedItem, Replay
+from .batches import Batches
+from .event_requests import EventHandlerChanges, EventOptions, EventOutcome, EventReport, FeedItem, FilterTrial, Replay
 from .ledger import LogLine
+from .overviews import Overviews
 from .queries import EventFilter, EventHandlerFilter, ExecutionFilter, JobFilter
 from .reports import Health, JobStatistics, Metrics, Period, Preview
 from .stores import Page, Worker
@@ -82,7 +84,7 @@ class Timing:
     max_executions: int | None = None
 
 
-class IScheduler(Protocol):
+class IScheduler(Batches, Overviews, Protocol):
     """
     Everything a caller may ask for, as one tenant.
 
@@ -319,6 +321,17 @@ class IScheduler(Protocol):
         Raises:
             EventHandlerNotFound: this tenant has none of this id.
             InvalidInput: an instant has no UTC offset, or they are the wrong way round.
+        """
+
+    async def try_filter(self, expression: str | None, sample: NewEvent, *, pattern: str | None = None) -> FilterTrial:
+        """
+        Say what a handler with this filter and pattern would make of an event; none of it is kept.
+
+        A filter that is no CEL, and a pattern that is none, are told in the answer like one that fails. None passes
+        everything.
+
+        Raises:
+            InvalidEvent: the sample breaks a bound; it may be one of Tocsin's own facts.
         """
 
     async def list_events(self, query: EventFilter | None = None) -> Page[Event]:

@@ -85,6 +85,9 @@ class JobStore(Protocol):
     async def list(self, tenant_id: str, query: JobFilter) -> Page[ScheduledJob]:
         """Read the jobs that match, in the order asked for; ids break ties."""
 
+    async def ids(self, tenant_id: str, query: JobFilter, *, at_most: int) -> Page[UUID]:
+        """Read the ids of the jobs that match, in the order asked for; `at_most` takes the place of all paging."""
+
     async def change(
         self,
         tenant_id: str,

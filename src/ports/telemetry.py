@@ -84,6 +84,18 @@ class Metric(StrEnum):
     POOL_SIZE = "tocsin.pool.size"
 
 
+class Subject(Protocol):
+    """What a task is about, asked only once a line or a span wants to know."""
+
+    @property
+    def trace(self) -> TraceContext | None:
+        """The span that all it does lies under, as long as it has begun none; it is one that nobody records."""
+
+    @property
+    def fields(self) -> Mapping[str, object]:
+        """The fields of every line that it writes."""
+
+
 class Telemetry(Protocol):
     """
     Takes one line per noteworthy fact, a dotted lower-case event name and fields, and with it spans and figures.
@@ -117,14 +129,11 @@ class Telemetry(Protocol):
     def record(self, start: SpanStart, *, ended_at: datetime) -> None:
         """Record a span that is over: of what is known only afterwards."""
 
-    def about(self, **fields: object) -> AbstractContextManager[None]:
-        """Put fields into every line that is written within the block, by whatever it calls and starts."""
-
-    def dedicate(self, place: TraceContext | None, **fields: object) -> None:
+    def dedicate(self, subject: Subject) -> None:
         """
-        Put fields into every line that this task writes from here on, and what it does under a span.
+        Have this task be about a subject from here on: its lines, and the spans that begin in it.
 
-        For code that begins a task and has it to itself; the span is one that nobody records, if it is not None.
+        For code that begins a task and has it to itself.
         """
 
     def add(self, metric: Metric, amount: int = 1, **labels: Attribute) -> None:

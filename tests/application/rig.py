@@ -20,7 +20,7 @@ from tocsin.adapters.system import ManualClock, Uuid7Sequence
 from tocsin.adapters.telemetry import StructuredLog
 from tocsin.application.auditing import Auditor
 from tocsin.application.event_parts import EventParts, EventPorts
-from tocsin.application.executor import Executor
+from tocsin.application.executor import CAPACITY, Executor
 from tocsin.application.health import HealthCheck
 from tocsin.application.planning import Planning
 from tocsin.application.retention import Retention
@@ -143,6 +143,7 @@ class Rig:
             clock=self.clock,
             telemetry=self.notes,
             worker_id=worker_id,
+            capacity=CAPACITY,
             receive_wait=0.0,
         )
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Thread
 from typing import Any, cast
@@ -9,12 +11,17 @@ from uuid import UUID
 import pytest
 
 from tests.application.rig import Rig
+from tests.handlers.contexts import AN_ATTEMPT
 from tests.makers import START
-from tocsin.application.journal import BATCH, FIELDS_LIMIT, LINES_LIMIT, MESSAGE_LIMIT
+from tocsin.application.held_attempt import CancellationFlag
+from tocsin.application.journal import BATCH, FIELDS_LIMIT, LINES_LIMIT, MESSAGE_LIMIT, Journal
+from tocsin.domain.attempt import Attempt
 from tocsin.domain.errors import StoreUnavailable
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.domain.json import Json
-from tocsin.ports.handlers import HandlerContext
+from tocsin.ports.handlers import ExecutionLogger, HandlerContext
+
+MEDDLING_SECONDS = 0.1
 
 
 class Mute:
@@ -41,6 +48,39 @@ async def held(rig: Rig) -> tuple[UUID, HandlerContext]:
 
 async def progress(rig: Rig, execution_id: UUID) -> Json:
     return cast("dict[str, Json]", (await rig.execution(execution_id)).metadata).get("progress")
+
+
+@dataclass(slots=True)
+class Meddling:
+    """Records for which, while the first logger is made, another thread asks for its own (`ExecutionRecords`)."""
+
+    journal: Journal
+    asks: list[Callable[[], object]]
+    others: list[Thread] = field(default_factory=list)
+
+    def logger_of(self, attempt: Attempt) -> ExecutionLogger:
+        if self.asks:
+            other = Thread(target=self.asks.pop())
+            self.others.append(other)
+            other.start()
+            other.join(MEDDLING_SECONDS)
+        return self.journal.logger_of(attempt)
+
+    def report(self, attempt: Attempt, percent: float, message: str | None) -> None:
+        self.journal.report(attempt, percent, message)
+
+
+def test_threads_of_a_handler_that_first_write_at_once_write_one_log() -> None:
+    records, got = Meddling(Journal(lambda: START), []), list[ExecutionLogger]()
+    context = HandlerContext(AN_ATTEMPT, cancellation=CancellationFlag(), records=records)
+    records.asks.append(lambda: got.append(context.logger))
+
+    got.append(context.logger)
+    for other in records.others:
+        other.join()
+
+    assert len(got) == 2
+    assert got[0] is got[1] is context.logger
 
 
 async def test_lines_are_kept_in_order_with_their_level_time_and_fields(rig: Rig) -> None:
@@ -196,7 +236,7 @@ async def test_an_attempt_of_the_past_shows_no_progress_in_place_of_its_successo
     rig.clock.advance(100)
     await rig.sweeper.run_once()
     [attempt] = await rig.ledger.claim([execution_id], worker_id="node-1#a")
-    rig.executor.journal.reporter_of(attempt)(20.0, "second try")
+    rig.executor.journal.report(attempt, 20.0, "second try")
     zombie.progress(90, "first try")
     await rig.executor.flush()
 

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import asyncio
 import sys
 from typing import NoReturn, cast
 
 import pytest
 
-from tocsin.application.outcomes import STACK_FRAMES, call, failure, kept
+from tocsin.application.outcomes import STACK_FRAMES, call, failure, kept, outcome_of
 from tocsin.domain.errors import HandlerFailed
 from tocsin.domain.json import ERROR_LIMIT, NotStorable
 from tocsin.ports.handlers import HandlerContext
@@ -78,6 +79,18 @@ def test_causes_that_go_in_a_circle_are_told_once() -> None:
     told = failure(first, 0).error_stack or ""
 
     assert told.count("caused by ValueError: second") == 1
+
+
+async def test_a_stack_begins_where_the_handler_does() -> None:
+    async def broken(_: HandlerContext) -> None:
+        inner()
+
+    task = asyncio.ensure_future(call(broken, cast("HandlerContext", None)))
+    await asyncio.wait([task])
+    told = outcome_of(task, 0).error_stack
+
+    assert told is not None
+    assert told.startswith(f'  File "{__file__}"')
 
 
 def test_a_very_deep_stack_is_cut_to_its_newest_frames() -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from tests.application.rig import Rig
 from tests.makers import a_definition
-from tocsin.adapters.telemetry.scope import ABOUT
+from tocsin.adapters.telemetry.scope import surroundings
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.domain.job import HandlerType
 from tocsin.domain.trace import TraceContext, attempt_span_of, trace_of
@@ -120,11 +120,11 @@ async def test_the_lines_of_a_handler_say_which_attempt_it_makes(rig: Rig) -> No
     asked: list[dict[str, object]] = []
 
     async def look(_: HandlerContext) -> None:
-        asked.append(dict(ABOUT.get()))
+        asked.append(dict(surroundings()))
         await asyncio.create_task(look_deeper())
 
     async def look_deeper() -> None:
-        asked.append(dict(ABOUT.get()))
+        asked.append(dict(surroundings()))
 
     job = await rig.a_job(look)
     execution_id = await rig.trigger(job)
@@ -132,7 +132,7 @@ async def test_the_lines_of_a_handler_say_which_attempt_it_makes(rig: Rig) -> No
 
     about = {"execution_id": execution_id, "job_id": job.id, "tenant_id": "default", "attempt": 1}
     assert asked == [about, about]
-    assert not ABOUT.get()
+    assert not surroundings()
 
 
 async def test_other_handlers_than_functions_are_named_by_their_type_since_their_names_are_anybodys(rig: Rig) -> None:

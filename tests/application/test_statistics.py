@@ -14,11 +14,11 @@ from tocsin.application.statistics import (
     busiest_hours,
     durations,
     job_statistics,
-    percentile,
     queue_state,
     success_rate,
 )
 from tocsin.domain.job import DEFAULT_TENANT
+from tocsin.domain.lateness import percentile
 from tocsin.ports.reports import BusyHour, Period
 from tocsin.ports.stores import ExecutionFigures, FailureFigures, QueueFigures
 

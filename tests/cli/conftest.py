@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -35,6 +36,7 @@ from tocsin.domain.attempt import Outcome, settle
 from tocsin.domain.errors import ServerUnreachable
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.domain.json import Json, storable
+from tocsin.ports.conditions import DatabaseCondition, PipeCondition
 from tocsin.ports.ledger import LogLine
 from tocsin.ports.queries import ExecutionFilter
 from tocsin.ports.scheduler import IScheduler
@@ -83,6 +85,23 @@ class MigrationsInMemory:
 
 
 @dataclass
+class ConditionsInMemory:
+    """What there is to look at, for adapters that are not under test here."""
+
+    found: DatabaseCondition | None = None
+    carries: PipeCondition | None = None
+    unknown_variables: Sequence[str] = ()
+    connections: int = 11
+    asked: list[NodeOptions] = field(default_factory=list)
+
+    async def database(self) -> DatabaseCondition | None:
+        return self.found
+
+    async def pipe(self) -> PipeCondition | None:
+        return self.carries
+
+
+@dataclass
 class CommandLine:
     """`tocsin` over one scheduler that outlives the commands."""
 
@@ -93,7 +112,9 @@ class CommandLine:
     servers: list[str] = field(default_factory=list)
     served: list[NodeOptions] = field(default_factory=list)
     migrations: MigrationsInMemory = field(default_factory=MigrationsInMemory)
+    conditions: ConditionsInMemory = field(default_factory=ConditionsInMemory)
     serve_code: int = 0
+    home: Path = Path("/nonexistent")
 
     def __post_init__(self) -> None:
         self.storage: Storage = memory_storage(self.clock)
@@ -106,11 +127,13 @@ class CommandLine:
             serve=self._serve,
             settings=self._settings,
             migrations=self._migrations,
+            conditions=self._conditions,
             version="1.2.3",
         )
 
     def __call__(self, *arguments: str, stdin: str | bytes | None = None, **environment: str) -> Ran:
-        variables = {"COLUMNS": "200", "TOCSIN_SERVER": None, **environment}
+        nobodys = {"TOCSIN_SERVER": None, "TOCSIN_PROFILE": None, "XDG_CONFIG_HOME": str(self.home)}
+        variables = {"COLUMNS": "200", **nobodys, **environment}
         ended = CliRunner().invoke(
             create_cli(self.factories), arguments, input=stdin, env=variables, catch_exceptions=False
         )
@@ -216,11 +239,15 @@ class CommandLine:
         source = str(options.config or "default")
         return [SettingRow(name="TOCSIN_PORT", value="8080", source=source, description="port to listen on")]
 
+    def _conditions(self, options: NodeOptions) -> ConditionsInMemory:
+        self.conditions.asked.append(options)
+        return self.conditions
+
     def _migrations(self, options: NodeOptions) -> MigrationsInMemory:
         self.migrations.asked.append(options)
         return self.migrations
 
 
 @pytest.fixture
-def tocsin() -> CommandLine:
-    return CommandLine()
+def tocsin(tmp_path: Path) -> CommandLine:
+    return CommandLine(home=tmp_path / "configuration")

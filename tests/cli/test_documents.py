@@ -3,20 +3,24 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from tocsin.adapters.cli.documents import encode, to_json
+from tocsin.adapters.http.wire.batches import BulkOut
 from tocsin.adapters.http.wire.event_handlers import EventHandlerOut
 from tocsin.adapters.http.wire.events import EventOut, EventOutcomeOut, EventReportOut
 from tocsin.adapters.http.wire.executions import ExecutionOut, LogLineOut
 from tocsin.adapters.http.wire.fleet import HealthOut, MetricsOut, StatsOut
 from tocsin.adapters.http.wire.jobs import JobOut
+from tocsin.adapters.http.wire.overviews import CalendarOut, SeriesOut, UpcomingOut
 from tocsin.adapters.http.wire.pages import JobPage, page_of
 from tocsin.adapters.http.wire.replays import ReplayOut
 from tocsin.adapters.http.wire.schedules import PreviewOut
 from tocsin.domain.execution import ExecutionStatus
+from tocsin.ports.batches import BulkAction
 from tocsin.ports.queries import JobFilter
+from tocsin.ports.reports import Period
 from tocsin.ports.scheduler import IScheduler, Timing
 
 from .conftest import SERVER, CommandLine
@@ -75,6 +79,20 @@ def test_reports_are_what_the_api_shows(tocsin: CommandLine) -> None:
     assert to_json(stats) == over_http(StatsOut.of(stats))
     assert to_json(metrics) == over_http(MetricsOut.of(metrics))
     assert to_json(health) == over_http(HealthOut.of(health))
+
+
+def test_what_is_seen_at_a_glance_is_what_the_api_shows(tocsin: CommandLine) -> None:
+    ran(tocsin)
+    job_id = asked(tocsin, lambda scheduler: scheduler.list_jobs()).items[0].id
+    series = asked(tocsin, lambda scheduler: scheduler.get_series(Period.HOUR))
+    upcoming = asked(tocsin, lambda scheduler: scheduler.list_upcoming(within=timedelta(days=2)))
+    calendar = asked(tocsin, lambda scheduler: scheduler.get_job_calendar(job_id))
+    outcome = asked(tocsin, lambda scheduler: scheduler.change_jobs(BulkAction.PAUSE, query=JobFilter(), dry_run=True))
+
+    assert to_json(series) == over_http(SeriesOut.of(series))
+    assert to_json(upcoming) == over_http(UpcomingOut.of(upcoming))
+    assert to_json(calendar) == over_http(CalendarOut.of(calendar))
+    assert to_json(outcome) == over_http(BulkOut.of(outcome))
 
 
 def test_events_and_what_they_touched_are_what_the_api_shows(tocsin: CommandLine) -> None:

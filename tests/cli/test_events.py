@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -469,3 +470,22 @@ def test_a_command_line_that_cannot_be_read_is_a_usage_error(tocsin: CommandLine
 
     assert (ended.code, ended.out) == (2, "")
     assert "\nError: " in ended.err
+
+
+@pytest.mark.parametrize(("total", "matches"), [(150, True), (50, False)])
+def test_a_filter_is_tried_before_a_handler_is_made_of_it(tocsin: CommandLine, total: int, matches: bool) -> None:  # noqa: FBT001
+    arguments = ("events", "test", "order.created", "--on", "order.*", "--filter", "event.data.total > 100")
+    sample = ("--data", json.dumps({"total": total}))
+
+    tried = tocsin(*arguments, *sample, "--json")
+    read = tocsin(*arguments, *sample)
+
+    assert tried.json == {"matches": matches, "name_matches": True, "result": matches, "error": None}
+    assert re.search(rf"matches +{'yes' if matches else 'no'}", read.out)
+
+
+def test_a_filter_that_is_none_is_told_when_it_is_tried(tocsin: CommandLine) -> None:
+    read = tocsin("events", "test", "order.created", "--filter", "event.data.total >")
+
+    assert read.code == 0
+    assert "must be CEL" in read.out

@@ -132,9 +132,9 @@ def test_a_cancelled_job_gives_its_key_away(tocsin: CommandLine) -> None:
 def test_jobs_are_listed_by_filter_and_page(tocsin: CommandLine) -> None:
     for number in range(3):
         tocsin.create("--tag", f"t{number}", name=f"job {number}")
-    first = tocsin("jobs", "list", "--limit", "2", "--sort", "name", "--order", "asc", "--json").json
+    first = tocsin("jobs", "list", "--limit", "2", "--sort", "name", "--json").json
     rest = tocsin(
-        *("jobs", "list", "--limit", "2", "--sort", "name", "--order", "asc", "--json"),
+        *("jobs", "list", "--limit", "2", "--sort", "name", "--json"),
         *("--cursor", first["next_cursor"]),
     ).json
     tagged = tocsin("jobs", "list", "--tag", "t1", "--status", "active", "--json").json

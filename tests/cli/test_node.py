@@ -57,7 +57,7 @@ def test_a_node_that_does_not_answer_exits_with_3(tocsin: CommandLine, arguments
     assert (ended.code, ended.out) == (3, "")
     assert ended.err.splitlines() == [
         f"Error: no server answers at {SERVER} (UNAVAILABLE)",
-        "Next: start a node with `tocsin serve`, or name another with --server or TOCSIN_SERVER",
+        "Next: start a node with `tocsin serve`, or name another with --server, --profile or TOCSIN_SERVER",
     ]
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
@@ -156,7 +155,7 @@ async def test_an_id_is_another_thing_once_its_job_moved_to_another_capability(d
     before, gone = a_dispatch(capability="function/reprot"), a_dispatch(capability="function/reprot")
     await dispatcher.dispatch([before, gone])
     assert await received(dispatcher, "function/reprot", limit=1) == [before]
-    after, gone_after = (replace(each, capability="function/report") for each in (before, gone))
+    after, gone_after = (each._replace(capability="function/report") for each in (before, gone))
 
     assert await lost(dispatcher, after, gone_after) == [after, gone_after]
     await dispatcher.dispatch([after, gone_after])

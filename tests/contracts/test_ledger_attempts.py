@@ -61,11 +61,9 @@ async def test_an_attempt_carries_all_that_running_and_settling_it_needs(storage
     [attempt] = await claim(storage, changed.execution)
 
     assert (attempt.execution_id, attempt.job_id, attempt.tenant_id) == (changed.execution.id, job.id, TENANT)
-    assert (attempt.job_name, attempt.handler_type, attempt.handler_name) == ("probe", HandlerType.HTTP, "http")
+    assert attempt.definition == job.definition
     assert attempt.payload == {"url": "http://127.0.0.1/"}
     assert (attempt.attempt, attempt.failures, attempt.max_retries) == (1, 0, 4)
-    assert (attempt.retry_delay_ms, attempt.backoff, attempt.retry_jitter) == (7, Backoff.FIXED, 0.25)
-    assert (attempt.timeout_ms, attempt.lock_timeout_seconds) == (1234, 45)
     assert (attempt.scheduled_at, attempt.started_at) == (changed.execution.scheduled_at, clock.now())
     assert (attempt.idempotency_key, attempt.event_id) == ("k", None)
     assert attempt.trace == publisher.under(span_of(attempt.execution_id))
@@ -160,7 +158,7 @@ async def test_an_attempt_tells_how_many_events_in_a_row_led_to_it(storage: Stor
 
     [attempt] = await claim(storage, row)
     [asked] = await storage.ledger.claimed([row.id], worker_id=WORKER)
-    clock.advance(attempt.lock_timeout_seconds)
+    clock.advance(attempt.definition.lock_timeout_seconds)
     [lease] = await expired(storage, limit=1)
 
     assert row.depth > 0

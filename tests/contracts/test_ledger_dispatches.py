@@ -100,6 +100,24 @@ async def test_undelivered_dispatches_come_oldest_first(storage: Storage, clock:
     assert [dispatch.execution_id for dispatch, _ in found] == [rows[0].id, rows[1].id]
 
 
+async def test_what_was_dispatched_in_the_future_comes_behind_what_is_older_and_what_is_new_does_not(
+    storage: Storage, clock: ManualClock
+) -> None:
+    [old] = await trigger(storage, await an_idle_job(storage), 1)
+    clock.jump_wall(3600)
+    [future] = await trigger(storage, await an_idle_job(storage), 1)
+    clock.jump_wall(-3580)
+    await trigger(storage, await an_idle_job(storage), 1)
+
+    found = await undelivered(storage, limit=10)
+    [(dispatch, at)] = await undelivered(storage, limit=1)
+    behind = await undelivered(storage, limit=10, after=(dispatch.execution_id, at))
+
+    assert [each.execution_id for each, _ in found] == [old.id, future.id]
+    assert dispatch.execution_id == old.id
+    assert [each.execution_id for each, _ in behind] == [future.id]
+
+
 async def test_of_ten_sweepers_one_repeats_the_dispatch(storage: Storage, clock: ManualClock) -> None:
     job = await an_idle_job(storage)
     [row] = await trigger(storage, job, 1)

@@ -10,6 +10,7 @@ from tests.contracts.steps import (
     counters,
     execution,
     executions_of,
+    recount,
     trigger,
     versions_of,
 )
@@ -19,17 +20,20 @@ from tocsin.domain.execution import ExecutionStatus
 from tocsin.domain.firing import fire
 from tocsin.domain.job import JobStatus, JobType, ScheduledJob
 from tocsin.domain.lifecycle import pause, resume
-from tocsin.domain.plan import Plan
+from tocsin.domain.plan import Plan, recorded
 from tocsin.domain.runs import retry
 from tocsin.ports.storage import Storage
 
 MINUTE = timedelta(minutes=1)
 
 
+def one_time_in_a_minute(clock: ManualClock, **fields: object) -> ScheduledJob:
+    return a_job(type=JobType.ONE_TIME, schedule=(clock.now() + MINUTE).isoformat(), **fields)
+
+
 async def a_fired_one_time_job(storage: Storage, clock: ManualClock, **fields: object) -> ScheduledJob:
-    at = clock.now() + MINUTE
-    job = await storage.jobs.add(a_job(type=JobType.ONE_TIME, schedule=at.isoformat(), **fields))
-    clock.move_to(at)
+    job = await storage.jobs.add(one_time_in_a_minute(clock, **fields))
+    clock.advance(MINUTE)
     await storage.ledger.fire(planner, limit=10)
     return job
 
@@ -137,6 +141,53 @@ async def test_a_manual_run_of_a_completed_job_leaves_it_completed(storage: Stor
     await storage.ledger.finish([a_failure(attempt)])
 
     assert await status_of(storage, job) is JobStatus.COMPLETED
+
+
+async def test_a_one_time_job_that_ends_well_is_completed_in_a_version_that_says_all(
+    storage: Storage, clock: ManualClock
+) -> None:
+    job = await a_fired_one_time_job(storage, clock, payload={"n": 1}, tags=("nightly",))
+    [attempt] = await claim(storage, *await executions_of(storage, job))
+    clock.advance(2)
+
+    finished = await storage.ledger.finish([a_success(attempt, duration_ms=1500)])
+
+    assert (finished.rejected, finished.dispatches) == ([], [])
+    ended = await storage.jobs.get(TENANT, job.id)
+    assert (ended.status, ended.outcome) == (JobStatus.COMPLETED, ExecutionStatus.SUCCESS)
+    assert (ended.completed_at, ended.updated_at, ended.version) == (clock.now(), clock.now(), 2)
+    assert (ended.counters.executions_count, ended.counters.duration_total_ms) == (1, 1500)
+    assert ended.counters == recount(await executions_of(storage, job))
+    created, completed = await versions_of(storage, TENANT, job.id)
+    assert completed.before == created.after == recorded(job)
+    assert completed.after == recorded(ended)
+    assert (completed.version, completed.changed_at, completed.changed_by) == (2, clock.now(), None)
+
+
+async def test_of_one_time_jobs_that_end_together_each_is_judged_for_itself(
+    storage: Storage, clock: ManualClock
+) -> None:
+    jobs = [await storage.jobs.add(one_time_in_a_minute(clock, concurrency=2)) for _ in range(5)]
+    clock.advance(MINUTE)
+    await storage.ledger.fire(planner, limit=10)
+    plain, paused, busy, stale, failed = jobs
+    await storage.jobs.change(TENANT, paused.id, decided(pause))
+    attempts = await claim(storage, *[row for job in jobs for row in await executions_of(storage, job)])
+    of_job = {attempt.job_id: attempt for attempt in attempts}
+    [by_hand] = await claim(storage, *await trigger(storage, busy, 1))
+
+    ends = [a_success(of_job[job.id]) for job in (plain, paused, busy)]
+    lost = replace(a_success(of_job[stale.id]), attempt=7)
+    finished = await storage.ledger.finish([*ends, lost, a_failure(of_job[failed.id])])
+
+    assert finished.rejected == [(lost.execution_id, 7)]
+    states = {job.id: await status_of(storage, job) for job in jobs}
+    assert [states[job.id] for job in (plain, paused)] == [JobStatus.COMPLETED] * 2
+    assert [states[job.id] for job in (busy, stale, failed)] == [JobStatus.ACTIVE] * 3
+    await storage.ledger.finish([a_success(by_hand), a_success(of_job[stale.id])])
+    assert [await status_of(storage, job) for job in (busy, stale)] == [JobStatus.COMPLETED] * 2
+    for job in jobs:
+        assert await counters(storage, job) == recount(await executions_of(storage, job))
 
 
 async def test_an_event_job_never_runs_out(storage: Storage) -> None:

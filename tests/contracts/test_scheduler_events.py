@@ -45,7 +45,7 @@ from tocsin.domain.flow import Batch, Debounce, FlowControl, Rate
 from tocsin.domain.impact import Touch
 from tocsin.domain.job import JobStatus, JobType, ScheduledJob
 from tocsin.domain.trace import TraceContext, span_of
-from tocsin.ports.event_requests import FeedItem
+from tocsin.ports.event_requests import FeedItem, FilterTrial
 from tocsin.ports.ledger import LogLine
 from tocsin.ports.queries import EventFilter, EventHandlerFilter, ExecutionFilter, JobFilter
 from tocsin.ports.scheduler import IScheduler, OnConflict
@@ -457,6 +457,24 @@ async def test_events_are_listed_newest_first_and_page_by_page(scheduler: ISched
     assert await listed(received_after=START + timedelta(seconds=2)) == [ids[2]]
     assert first.items[1].impact is not None
     assert first.items[1].impact.matched == 1
+
+
+async def test_a_filter_is_tried_on_a_sample_and_nothing_is_kept_of_it(scheduler: IScheduler) -> None:
+    fact = NewEvent(name="tocsin.execution.failed", data={"job_key": "a"})
+
+    passed = await scheduler.try_filter("event.data.job_key == 'a'", fact, pattern="tocsin.**")
+    other = await scheduler.try_filter("event.data.job_key == 'b'", fact, pattern="tocsin.**")
+    elsewhere = await scheduler.try_filter(None, fact, pattern="order.*")
+    broken = await scheduler.try_filter("event.data.job_key ==", fact)
+    told = await scheduler.try_filter("event.data.job_key", fact)
+
+    assert passed == FilterTrial(matches=True, name_matches=True, result=True, error=None)
+    assert (other.matches, other.result, elsewhere.matches, elsewhere.name_matches) == (False, False, False, False)
+    assert (broken.matches, broken.error is not None) == (False, True)
+    assert (told.matches, told.result, told.error) == (False, "a", "filter: comes to neither true nor false")
+    assert (await scheduler.list_events()).total == 0
+    with pytest.raises(InvalidEvent):
+        await scheduler.try_filter(None, NewEvent(name="a..b"))
 
 
 async def test_an_event_that_is_not_there_is_not_found(scheduler: IScheduler) -> None:

@@ -201,7 +201,9 @@ class Story:
         self._try(lambda job, moment: redefine(job, definition, moment))
 
     def _reschedule(self, _: None) -> None:
-        self._try(lambda job, moment: reschedule(job, job.definition, moment))
+        # It leaves no version: of one made while the clock is behind the last version, the ledger cannot tell.
+        if self.now >= self.changes[-1].changed_at:
+            self._try(lambda job, moment: reschedule(job, job.definition, moment))
 
     def _update(self, **fields: object) -> None:
         definition = replace(self.job.definition, **cast("dict[str, Any]", fields))

@@ -14,47 +14,54 @@ from tests.domain.samples import at
 from tests.makers import an_outcome
 from tocsin.domain.attempt import Attempt, Finish, Outcome, hand_back, lose, refuse, retry_delay, settle
 from tocsin.domain.execution import ExecutionStatus
-from tocsin.domain.job import Backoff, HandlerType
+from tocsin.domain.job import Backoff, JobDefinition, JobType
 
 HOUR = timedelta(hours=1)
 FAILED = an_outcome(status=ExecutionStatus.FAILED, result=None, error="no luck", error_type="ValueError")
 TIMEOUT = an_outcome(status=ExecutionStatus.TIMEOUT, result=None, error="too long", error_type="EXECUTION_TIMEOUT")
 
 
-def an_attempt(**fields: Any) -> Attempt:  # noqa: ANN401 - the fields of an attempt
+A_DEFINITION = JobDefinition(
+    name="report",
+    type=JobType.EVENT,
+    handler_name="report",
+    retry_delay_ms=60_000,
+    backoff=Backoff.EXPONENTIAL,
+    retry_jitter=0.0,
+)
+
+
+def an_attempt(definition: JobDefinition = A_DEFINITION, **fields: Any) -> Attempt:  # noqa: ANN401 - the fields of an attempt
     """The first attempt of an execution that was due at START and claimed a second later."""
     attempt = Attempt(
+        definition,
         execution_id=UUID(int=1),
         job_id=UUID(int=2),
         tenant_id="default",
-        job_name="report",
-        handler_type=HandlerType.FUNCTION,
-        handler_name="report",
         payload=None,
         attempt=1,
         failures=0,
         max_retries=3,
-        retry_delay_ms=60_000,
-        backoff=Backoff.EXPONENTIAL,
-        retry_jitter=0.0,
-        timeout_ms=300_000,
-        lock_timeout_seconds=60,
         scheduled_at=at(0),
         started_at=at(1),
     )
     return replace(attempt, **fields)
 
 
+def delayed_by(delay_ms: int, **fields: Any) -> Attempt:  # noqa: ANN401 - the fields of a definition
+    return an_attempt(replace(A_DEFINITION, retry_delay_ms=delay_ms, **fields))
+
+
 @given(st.integers(0, 3_600_000), st.integers(1, 101))
 def test_an_exponential_delay_doubles_with_each_failure_up_to_an_hour(delay_ms: int, failures: int) -> None:
     expected = min(timedelta(hours=1), timedelta(milliseconds=min(delay_ms * 2 ** (failures - 1), 3_600_000)))
 
-    assert retry_delay(an_attempt(retry_delay_ms=delay_ms), failures, chance=1) == expected
+    assert retry_delay(delayed_by(delay_ms), failures, chance=1) == expected
 
 
 @given(st.integers(0, 3_600_000), st.integers(1, 101))
 def test_a_fixed_delay_stays(delay_ms: int, failures: int) -> None:
-    attempt = an_attempt(retry_delay_ms=delay_ms, backoff=Backoff.FIXED)
+    attempt = delayed_by(delay_ms, backoff=Backoff.FIXED)
 
     assert retry_delay(attempt, failures, chance=1) == timedelta(milliseconds=delay_ms)
 
@@ -63,10 +70,10 @@ def test_a_fixed_delay_stays(delay_ms: int, failures: int) -> None:
 def test_jitter_adds_up_to_its_share_of_the_delay(failures: int, jitter: float, chance: float) -> None:
     plain = retry_delay(an_attempt(), failures, chance=chance)
 
-    jittered = retry_delay(an_attempt(retry_jitter=jitter), failures, chance=chance)
+    jittered = retry_delay(delayed_by(60_000, retry_jitter=jitter), failures, chance=chance)
 
     assert plain <= jittered <= plain * (1 + jitter) + timedelta(microseconds=1)
-    assert retry_delay(an_attempt(retry_jitter=jitter), failures, chance=0) == plain
+    assert retry_delay(delayed_by(60_000, retry_jitter=jitter), failures, chance=0) == plain
 
 
 def test_a_success_is_the_end() -> None:

@@ -52,6 +52,8 @@ def test_windows_side_by_side_come_to_what_the_whole_comes_to(story: Story, leng
 def test_a_row_that_is_gone_is_found(story: Story, data: st.DataObject) -> None:
     assume(story.scheduled)
     gone = data.draw(st.sampled_from(story.scheduled))
+    # What fired ahead of its time, just before a change that has no such time, is not expected of either version.
+    assume(not any(gone.created_at <= change.changed_at < gone.scheduled_at for change in story.changes[1:]))
     ledger = JobLedger.whole(story.job, story.changes, [row for row in story.rows if row is not gone])
 
     report = verified(ledger, story.now)

@@ -12,9 +12,11 @@ DEADLINE_SECONDS: Final = 60.0
 T = TypeVar("T")
 
 
-async def eventually(look: Callable[[], Awaitable[T | None]], *, every: float = 0.05) -> T:
+async def eventually(
+    look: Callable[[], Awaitable[T | None]], *, every: float = 0.05, seconds: float = DEADLINE_SECONDS
+) -> T:
     """Look again and again until there is something to see, and answer that."""
-    async with asyncio.timeout(DEADLINE_SECONDS):
+    async with asyncio.timeout(seconds):
         while (seen := await look()) is None:  # noqa: ASYNC110 - another process rings no bell here
             await asyncio.sleep(every)
     return seen

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from uuid import UUID
 
+from tocsin.domain.attempt import Attempt
+from tocsin.domain.job import JobDefinition, JobType
 from tocsin.domain.json import Json
+from tocsin.domain.trace import TraceContext
 from tocsin.ports.handlers import HandlerContext
 
 
@@ -52,23 +55,41 @@ class Cancelling:
 
 SCHEDULED_AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
-A_CONTEXT = HandlerContext(
+AN_ATTEMPT = Attempt(
+    JobDefinition(name="nightly", type=JobType.EVENT, handler_name="work"),
     execution_id=UUID("01890a5d-ac96-774b-bcce-b302099a8057"),
     job_id=UUID("01890a5d-ac96-774b-bcce-b302099a8058"),
-    job_name="nightly",
     tenant_id="default",
-    handler_name="work",
-    attempt=2,
-    scheduled_at=SCHEDULED_AT,
-    deadline=SCHEDULED_AT + timedelta(minutes=5),
     payload=None,
+    attempt=2,
+    failures=1,
+    max_retries=3,
+    scheduled_at=SCHEDULED_AT,
+    started_at=SCHEDULED_AT,
     idempotency_key="key-1",
-    logger=WrittenLog(),
-    cancellation=Cancelling(),
-    report_progress=lambda _percent, _message: None,
 )
 
 
-def a_context(payload: Json = None, *, log: WrittenLog | None = None) -> HandlerContext:
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Records of one attempt that a test reads."""
+
+    log: WrittenLog
+
+    def logger_of(self, _: Attempt) -> WrittenLog:
+        return self.log
+
+    def report(self, attempt: Attempt, percent: float, message: str | None) -> None:
+        pass
+
+
+def a_context(
+    payload: Json = None,
+    *,
+    log: WrittenLog | None = None,
+    trace: TraceContext | None = None,
+    idempotency_key: str = "key-1",
+) -> HandlerContext:
     """Make a context of its own log, for one call with a payload."""
-    return replace(A_CONTEXT, payload=payload, logger=log or WrittenLog(), cancellation=Cancelling())
+    attempt = replace(AN_ATTEMPT, payload=payload, idempotency_key=idempotency_key)
+    return HandlerContext(attempt, cancellation=Cancelling(), records=Records(log or WrittenLog()), trace=trace)

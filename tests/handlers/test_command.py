@@ -5,7 +5,6 @@ import fcntl
 import os
 import signal
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -121,7 +120,7 @@ async def test_a_command_is_told_the_span_of_its_attempt_and_never_that_of_the_n
     log, inherited = WrittenLog(), {**ENVIRONMENT, "TRACEPARENT": "of the node", "TRACESTATE": "of the node"}
     trace = TraceContext(trace_id="0af7651916cd43dd8448eb211c80319c", span_id="b7ad6b7169203331", flags=0)
 
-    await CommandHandler(inherited)(replace(a_context({"argv": ["env"]}, log=log), trace=trace))
+    await CommandHandler(inherited)(a_context({"argv": ["env"]}, log=log, trace=trace))
 
     told = [line for line in log.of("stdout") if line.startswith("TRACE")]
     assert told == ["TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"]

@@ -172,3 +172,65 @@ async def test_a_handler_that_is_not_there_is_a_404(api: Api, handler_id: str, m
 
     assert (answer.status, answer.body["code"]) == (404, "EVENT_HANDLER_NOT_FOUND")
     assert answer.body["handler_id"] == handler_id
+
+
+ORDER = {"name": "order.created", "data": {"total": 150}}
+
+
+@pytest.mark.parametrize(
+    ("event", "expression", "answered"),
+    [
+        ("order.*", "event.data.total > 100", (True, True, True)),
+        ("order.*", "event.data.total > 200", (False, True, False)),
+        ("order.*", None, (True, True, True)),
+        (None, "event.name == 'order.created'", (True, True, True)),
+        ("invoice.*", "event.data.total > 100", (False, False, True)),
+    ],
+)
+async def test_a_filter_is_tried_on_an_event_that_nobody_published(
+    api: Api, event: str | None, expression: str | None, answered: tuple[bool, bool, bool]
+) -> None:
+    tried = await api.ask("POST", "/event-handlers/test", {"event": event, "filter": expression, "sample": ORDER})
+
+    assert (tried.status, tried.body["error"]) == (200, None)
+    assert (tried.body["matches"], tried.body["name_matches"], tried.body["result"]) == answered
+    assert (await api.ask("GET", "/events")).body["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("event", "expression", "told"),
+    [
+        ("order.*", "event.data.total >", "must be CEL"),
+        ("order.*", "order.total > 1", "order is unknown"),
+        ("order.*", "event.data.missing > 1", "filter: "),
+        ("order.*", "event.data.total", "neither true nor false"),
+        ("order..*", "true", "event: must be a pattern"),
+        ("order.*", "[1, 2, 3].all(a, [1, 2, 3].all(b, a / 0 == b))", "filter: "),
+    ],
+)
+async def test_what_is_wrong_with_a_filter_is_in_the_answer(api: Api, event: str, expression: str, told: str) -> None:
+    tried = await api.ask("POST", "/event-handlers/test", {"event": event, "filter": expression, "sample": ORDER})
+
+    assert (tried.status, tried.body["matches"]) == (200, False)
+    assert told in tried.body["error"]
+
+
+async def test_a_sample_is_of_the_tenant_that_asks(api: Api) -> None:
+    trial = {"filter": "event.tenant_id", "sample": {"name": "a"}}
+
+    assert (await api.ask("POST", "/event-handlers/test", trial)).body["result"] == "default"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "sample"),
+        ({"sample": {}}, "sample.name"),
+        ({"sample": {"name": "a..b"}}, "name"),
+        ({"sample": ORDER, "filter": 1}, "filter"),
+    ],
+)
+async def test_a_trial_names_the_field_at_fault(api: Api, body: dict[str, object], field: str) -> None:
+    tried = await api.ask("POST", "/event-handlers/test", body)
+
+    assert (tried.status, tried.fields) == (422, [field])

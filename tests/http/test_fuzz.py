@@ -21,6 +21,7 @@ from tocsin.adapters.http.wire.queries import (
 )
 from tocsin.adapters.http.wire.replays import ReplayIn
 from tocsin.adapters.http.wire.schedules import PreviewIn
+from tocsin.adapters.http.wire.trials import FilterTrialIn
 
 # The server keeps what an example made, and no example depends on it.
 shared_server = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -153,12 +154,17 @@ async def test_no_event_is_a_500(api: Api, plain: object, cloud: object) -> None
     body=changed(EventHandlerIn, {"event": "nobody.knows", "action": {"type": "publish", "name": "a"}}),
     patch=bodies(EventHandlerPatch),
     replay=bodies(ReplayIn),
+    trial=bodies(FilterTrialIn),
 )
-async def test_no_event_handler_is_a_500(api: Api, body: object, patch: object, replay: object) -> None:
+async def test_no_event_handler_is_a_500(api: Api, body: object, patch: object, replay: object, trial: object) -> None:
     made = await api.ask("POST", "/event-handlers", json=body)
     path = f"/event-handlers/{made.body['id'] if made.status == 201 else NOBODY}"
 
-    answers = [await api.ask("PATCH", path, json=patch), await api.ask("POST", f"{path}/replay", json=replay)]
+    answers = [
+        await api.ask("PATCH", path, json=patch),
+        await api.ask("POST", f"{path}/replay", json=replay),
+        await api.ask("POST", "/event-handlers/test", json=trial),
+    ]
 
     assert {answer.status for answer in (made, *answers)} <= {200, 201, 400, 404, 409, 422}
 

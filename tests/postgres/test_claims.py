@@ -56,7 +56,7 @@ async def test_what_a_node_held_that_died_is_found_by_others(
 ) -> None:
     attempts = await claimed(storage, 3)
     await storage.ledger.finish([a_success(attempts[0])])
-    clock.advance(attempts[0].lock_timeout_seconds)
+    clock.advance(attempts[0].definition.lock_timeout_seconds)
 
     lapsed = await other.ledger.lapsed(limit=10)
 

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.application.rig import Notes
-from tests.makers import a_job, planner
+from tests.contracts.steps import TENANT, versions_of
+from tests.makers import a_job, decided, planner
 from tocsin.adapters.calendar import CroniterCalendar
 from tocsin.adapters.system import ManualClock, Uuid7Sequence
 from tocsin.application.auditing import Auditor
 from tocsin.application.planning import Planning
 from tocsin.application.watch import PAUSE_SECONDS, LedgerWatch
+from tocsin.domain.history import read_history
 from tocsin.domain.job import OverlapPolicy
+from tocsin.domain.lifecycle import pause, resume
 from tocsin.ports.storage import Storage
 
 if TYPE_CHECKING:
@@ -47,3 +50,36 @@ async def test_a_version_that_cannot_be_read_hides_no_anomaly_of_other_jobs(
 
     assert {anomaly.job_id for anomaly in watch.anomalies} == {job.id for job in sound}
     assert {fields["job_id"] for fields in notes.of("ledger.unverifiable")} == {str(damaged.id)}
+
+
+@pytest.mark.parametrize("definition", ['"text"', "null"])
+async def test_a_definition_that_is_no_object_hides_no_version_that_goes_by_it(
+    storage: Storage, clock: ManualClock, stranger: Stranger, definition: str
+) -> None:
+    job = await storage.jobs.add(a_job())
+    for step in (pause, resume):
+        clock.advance(1)
+        await storage.jobs.change(TENANT, job.id, decided(step))
+    damaged = f'{{"definition": {definition}, "status": "active", "deleted": false}}'
+    await stranger.execute("UPDATE job_versions SET after = $1 WHERE version = 1", damaged)
+    clock.advance(1)
+
+    [ledger] = (await storage.ledger.recent_ledgers(since=clock.now(), limit=10)).ledgers
+
+    assert [change.version for change in ledger.versions] == [3]
+    assert read_history(ledger.job, ledger.versions).breaks
+
+
+async def test_a_version_between_that_holds_nothing_takes_no_definition_from_those_after_it(
+    storage: Storage, stranger: Stranger
+) -> None:
+    job = await storage.jobs.add(a_job())
+    for step in (pause, resume, pause):
+        await storage.jobs.change(TENANT, job.id, decided(step))
+    before = await versions_of(storage, TENANT, job.id)
+    await stranger.execute("UPDATE job_versions SET after = '[]' WHERE version = 2")
+
+    after = await versions_of(storage, TENANT, job.id)
+
+    assert after[2:] == before[2:]
+    assert (await storage.jobs.versions(TENANT, job.id, limit=3)).items == after[:0:-1]

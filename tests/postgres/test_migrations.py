@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from tocsin.adapters.postgres import Access, UnusableSchema, migrate, open_postg
 from tocsin.adapters.system import ManualClock
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.domain.job import JobStatus
-from tocsin.domain.lifecycle import pause
+from tocsin.domain.lifecycle import pause, resume
 from tocsin.ports.queries import ExecutionFilter, JobFilter
 from tocsin.ports.schema import MigrationStatus
 from tocsin.ports.storage import Storage
@@ -151,6 +152,37 @@ async def test_what_is_open_leased_or_failed_is_found_after_the_step_that_moves_
         wanted = await connection.fetch(f"SELECT id FROM executions WHERE {condition}")  # noqa: S608 - of this file
     assert wanted
     assert sorted(row[0] for row in rows) == sorted(row[0] for row in wanted)
+
+
+async def test_versions_that_do_not_repeat_their_definition_are_whole_again_after_the_way_down(
+    access: Access, clock: ManualClock
+) -> None:
+    async with open_postgres(access, clock) as storage:
+        job = await storage.jobs.add(a_job())
+        for step in (pause, resume):
+            await storage.jobs.change(TENANT, job.id, decided(step))
+        versions = (await storage.jobs.versions(TENANT, job.id, limit=5)).items
+    [narrow] = [step.version for step in migrate.migrations() if step.name == "narrow_versions"]
+
+    await migrate.down(access, narrow - 1)
+
+    async with a_connection(access.url) as connection:
+        rows = await connection.fetch("SELECT before, after FROM job_versions ORDER BY version DESC")
+    stored = [tuple(None if text is None else json.loads(text) for text in row.values()) for row in rows]
+    assert stored == [(each.before, each.after) for each in versions]
+
+
+async def test_the_step_that_narrows_versions_lets_whoever_changes_a_job_finish(access: Access) -> None:
+    await fill_up(access)
+    [narrow] = [step.version for step in migrate.migrations() if step.name == "narrow_versions"]
+    await migrate.down(access, narrow - 1)
+    async with a_connection(access.url) as changer, a_connection(access.url) as onlooker:
+        async with changer.transaction():
+            await changer.execute("UPDATE jobs SET updated_at = updated_at")
+            step = asyncio.create_task(migrate.up(access))
+            await until_calls_wait_for_a_lock(onlooker, 1)
+            await changer.execute("UPDATE job_versions SET reason = reason")
+        await step
 
 
 async def test_the_step_that_moves_what_is_open_waits_for_whoever_claims(access: Access) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Callable
 from datetime import timedelta
@@ -7,14 +8,18 @@ from datetime import timedelta
 import pytest
 
 from tests.contracts.steps import expired, versions_of
+from tests.http.nodes import node_on
 from tests.makers import a_definition, a_job, a_success, decided, planner, triggered
+from tocsin.adapters.memory import LocalBells
 from tocsin.adapters.system import ManualClock
 from tocsin.domain.errors import Conflict
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.domain.job import JobStatus, ScheduledJob
 from tocsin.domain.lifecycle import cancel, delete, pause, update
 from tocsin.domain.plan import Decision, Plan
+from tocsin.engines import Engines
 from tocsin.ports.queries import ExecutionFilter, JobFilter
+from tocsin.ports.scheduler import OnConflict
 from tocsin.ports.storage import Storage
 
 DAMAGES = {
@@ -112,9 +117,9 @@ async def test_work_of_a_job_that_cannot_be_read_is_claimed_for_a_while(
 
     [attempt] = await storage.ledger.claim([each.execution_id for each in fired.dispatches], worker_id="node")
 
-    assert attempt.handler_name == "unreadable"
+    assert attempt.definition.handler_name == "unreadable"
     assert await expired(storage, limit=1) == []
-    clock.advance(attempt.lock_timeout_seconds)
+    clock.advance(attempt.definition.lock_timeout_seconds)
     [lease] = await expired(storage, limit=1)
     assert lease.attempt.execution_id == attempt.execution_id
 
@@ -129,7 +134,8 @@ async def test_what_callers_may_not_ask_for_still_runs_if_it_is_in_the_file(
     fired = await storage.ledger.fire(planner, limit=10)
     [attempt] = await storage.ledger.claim([each.execution_id for each in fired.dispatches], worker_id="node")
 
-    assert (attempt.handler_name, attempt.lock_timeout_seconds, attempt.timeout_ms) == ("report", 2, 50)
+    definition = attempt.definition
+    assert (definition.handler_name, definition.lock_timeout_seconds, definition.timeout_ms) == ("report", 2, 50)
     clock.advance(2)
     assert len(await expired(storage, limit=1)) == 1
 
@@ -169,3 +175,77 @@ async def test_the_file_takes_no_definition_that_is_no_json(storage: Storage, st
 
     with pytest.raises(sqlite3.Error, match=r"(?i)json"):
         damage(stranger, job, "'{'")
+
+
+async def test_a_key_of_a_job_that_cannot_be_read_is_not_replaced(
+    storage: Storage, stranger: sqlite3.Connection, clock: ManualClock
+) -> None:
+    job = await storage.jobs.add(a_job(key="k"))
+    damage(stranger, job, DAMAGES["a word that is none"])
+    engines = Engines(storage=storage, pipe=None, bells=LocalBells(), wake_seconds=1)
+
+    async with node_on(engines, clock) as node, asyncio.timeout(10):
+        with pytest.raises(Conflict, match="cannot be read"):
+            await node.scheduler.schedule(a_definition(key="k"), on_conflict=OnConflict.REPLACE)
+        with pytest.raises(Conflict, match="cannot be read"):
+            await node.scheduler.schedule_many([a_definition(key="k")], on_conflict=OnConflict.REPLACE)
+
+
+SPOILT = {
+    "bytes for a text": "correlation_id = x'ff'",
+    "a text of no characters": "tracestate = CAST(x'ff' AS TEXT)",
+    "an id that is none": "event_id = 'x'",
+    "an instant that is none": "available_at = 'soon'",
+    "bytes for a name that every statement asks for": "tenant_id = x'ff'",
+}
+
+
+@pytest.mark.parametrize("spoilt", SPOILT.values(), ids=SPOILT)
+async def test_an_execution_that_cannot_be_read_keeps_no_other_from_being_claimed(
+    storage: Storage, stranger: sqlite3.Connection, clock: ManualClock, spoilt: str
+) -> None:
+    for _ in range(5):
+        await storage.jobs.add(a_job())
+    clock.advance(60)
+    ids = [each.execution_id for each in (await storage.ledger.fire(planner, limit=10)).dispatches]
+    stranger.execute(f"UPDATE executions SET {spoilt} WHERE id = ?", (str(ids[2]),))  # noqa: S608 - ours
+
+    attempts = await storage.ledger.claim(ids, worker_id="node")
+
+    assert [attempt.execution_id for attempt in attempts] == [*ids[:2], *ids[3:]]
+    rows = dict(stranger.execute("SELECT id, status FROM executions"))
+    assert [rows[str(each)] for each in ids] == ["running", "running", "pending", "running", "running"]
+
+
+@pytest.mark.parametrize("spoilt", ["worker_id = x'ff'", "tenant_id = CAST(x'ff' AS TEXT)"])
+async def test_an_execution_that_cannot_be_read_keeps_no_other_from_its_end(
+    storage: Storage, stranger: sqlite3.Connection, clock: ManualClock, spoilt: str
+) -> None:
+    for _ in range(5):
+        await storage.jobs.add(a_job())
+    clock.advance(60)
+    ids = [each.execution_id for each in (await storage.ledger.fire(planner, limit=10)).dispatches]
+    attempts = await storage.ledger.claim(ids, worker_id="node")
+    stranger.execute(f"UPDATE executions SET {spoilt} WHERE id = ?", (str(ids[2]),))  # noqa: S608 - ours
+
+    finished = await storage.ledger.finish([a_success(attempt) for attempt in attempts])
+
+    assert finished.rejected == [(ids[2], 1)]
+    rows = dict(stranger.execute("SELECT id, status FROM executions"))
+    assert [rows[str(each)] for each in ids] == ["success", "success", "running", "success", "success"]
+
+
+@pytest.mark.parametrize("spoilt", ["event_id = 'x'", "created_at = 'soon'"])
+async def test_an_attempt_that_cannot_be_read_keeps_no_other_from_being_recovered(
+    storage: Storage, stranger: sqlite3.Connection, clock: ManualClock, spoilt: str
+) -> None:
+    for _ in range(2):
+        await storage.jobs.add(a_job())
+    clock.advance(60)
+    ids = [each.execution_id for each in (await storage.ledger.fire(planner, limit=10)).dispatches]
+    attempts = await storage.ledger.claim(ids, worker_id="node")
+    stranger.execute(f"UPDATE executions SET {spoilt} WHERE id = ?", (str(ids[0]),))  # noqa: S608 - ours
+
+    assert [each.execution_id for each in await storage.ledger.claimed(ids, worker_id="node")] == [ids[1]]
+    clock.advance(attempts[0].definition.lock_timeout_seconds)
+    assert [lease.attempt.execution_id for lease in await expired(storage, limit=10)] == [ids[1]]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.makers import a_job, an_event_job, triggered
+from tests.makers import a_job, a_success, an_event_job, triggered
 from tocsin.adapters.system import ManualClock
 from tocsin.domain.job import DEFAULT_TENANT
 from tocsin.ports.queries import ExecutionFilter, JobFilter
@@ -48,3 +48,14 @@ async def test_a_payload_that_a_handler_changes_is_whole_for_the_next(storage: S
 
     [attempt] = await storage.ledger.claim([second], worker_id="node")
     assert attempt.payload == {"left": ["a", "b"]}
+
+
+async def test_a_result_beyond_every_integer_is_kept_to_the_last_digit(storage: Storage) -> None:
+    job = await storage.jobs.add(an_event_job(concurrency=2))
+    changes = [await storage.jobs.change(job.tenant_id, job.id, triggered()) for _ in range(2)]
+    ids = [change.execution.id for change in changes if change.execution is not None]
+    attempts = await storage.ledger.claim(ids, worker_id="node")
+
+    await storage.ledger.finish([a_success(attempt, result={"n": BEYOND + 1}) for attempt in attempts])
+
+    assert [(await storage.executions.get(DEFAULT_TENANT, each)).result for each in ids] == [{"n": BEYOND + 1}] * 2

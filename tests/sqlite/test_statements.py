@@ -49,8 +49,7 @@ def test_no_statement_walks_through_a_whole_table(stranger: sqlite3.Connection, 
 
 
 @pytest.mark.parametrize(
-    ("file", "name"),
-    [("executions", "insert_execution"), ("ledger", "claim"), ("ledger", "finish"), ("jobs", "advance")],
+    ("file", "name"), [("executions", "insert_execution"), ("ledger", "finish"), ("jobs", "advance")]
 )
 def test_what_is_written_for_each_execution_builds_no_list_to_check_it(
     stranger: sqlite3.Connection, file: str, name: str
@@ -62,15 +61,37 @@ def test_what_is_written_for_each_execution_builds_no_list_to_check_it(
     assert "OpenEphemeral" not in steps
 
 
-def test_a_fire_touches_no_index_of_jobs_but_that_of_when_they_are_due(stranger: sqlite3.Connection) -> None:
+@pytest.mark.parametrize("name", ["claim", "finish_well"])
+def test_what_is_written_for_a_batch_builds_one_list_of_it_and_none_for_each_row(
+    stranger: sqlite3.Connection, name: str
+) -> None:
+    parameters = defaultdict[str, object](lambda: None, taken="[]", ended="[]")
+
+    steps = [step[1] for step in stranger.execute(f"EXPLAIN {statements('ledger')[name]}", parameters)]
+
+    assert steps.count("OpenEphemeral") == 1
+    assert steps.index("OpenEphemeral") < steps.index("VFilter")
+
+
+@pytest.mark.parametrize("name", ["undelivered", "ready"])
+def test_no_look_at_a_backlog_sorts_it(stranger: sqlite3.Connection, name: str) -> None:
+    assert [step for step in plan_of(stranger, statements("ledger")[name]) if "ORDER BY" in step] == []
+
+
+def written_indexes(stranger: sqlite3.Connection, name: str) -> set[str]:
     parameters: defaultdict[str, object] = defaultdict(lambda: None)
     pages = dict(stranger.execute("SELECT rootpage, name FROM sqlite_schema WHERE tbl_name = 'jobs'"))
-
-    steps = list(stranger.execute(f"EXPLAIN {statements('jobs')['advance']}", parameters))
+    steps = list(stranger.execute(f"EXPLAIN {statements('jobs')[name]}", parameters))
     opened = {cursor: pages[page] for _, operation, cursor, page, *_ in steps if operation == "OpenWrite"}
-    written = {opened[cursor] for _, operation, cursor, *_ in steps if operation == "IdxInsert"}
+    return {opened[cursor] for _, operation, cursor, *_ in steps if operation == "IdxInsert" and cursor in opened}
 
-    assert written == {"jobs_due"}
+
+def test_a_fire_touches_no_index_of_jobs_but_that_of_when_they_are_due(stranger: sqlite3.Connection) -> None:
+    assert written_indexes(stranger, "advance") == {"jobs_due"}
+
+
+def test_the_end_of_a_job_leaves_the_indexes_alone_that_do_not_go_by_it(stranger: sqlite3.Connection) -> None:
+    assert not {"jobs_of_tenant", "jobs_deleted"} & written_indexes(stranger, "conclude")
 
 
 @pytest.mark.parametrize(("file", "name"), NAMED)

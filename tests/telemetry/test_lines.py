@@ -3,6 +3,8 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -83,6 +85,14 @@ def test_a_span_that_nobody_records_still_has_its_place() -> None:
         assert not root.context.is_sampled
 
 
+@dataclass(frozen=True)
+class Work:
+    """What a task is about."""
+
+    fields: Mapping[str, object]
+    trace: TraceContext | None = None
+
+
 async def test_what_lines_are_about_is_told_by_the_tasks_that_are_started_too_and_by_no_others() -> None:
     log = Log()
 
@@ -90,10 +100,9 @@ async def test_what_lines_are_about_is_told_by_the_tasks_that_are_started_too_an
         log.info(name)
 
     stranger = asyncio.create_task(tell("stranger"))
-    with log.about(execution_id=EXECUTION, attempt=1):
-        with log.about(attempt=2):
-            await asyncio.create_task(tell("child"))
-        log.info("own", attempt="as the line says")
+    log.dedicate(Work(fields={"execution_id": EXECUTION, "attempt": 2}))
+    await asyncio.create_task(tell("child"))
+    log.info("own", attempt="as the line says")
     await stranger
 
     told = {line["event"]: line for line in log.lines}

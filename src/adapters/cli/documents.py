@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +18,7 @@ from ...domain.job import JobType, ScheduledJob
 from ...domain.json import Json
 from ...domain.ledger import Fate, LedgerReport
 from ...ports.event_requests import EventOutcome, EventReport, FeedItem
+from ...ports.overviews import Series, UpcomingFires
 from ...ports.reports import JobStatistics, Metrics, PreviewedFire
 from ...ports.stores import Page
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _COUNTERS: Final = ("executions_count", "success_count", "failure_count", "consecutive_failures", "avg_duration_ms")
+_MILLISECOND: Final = timedelta(milliseconds=1)
 _INTERNAL: Final = frozenset({"exhausted", "last_nominal", "holds_slot"})
 
 
@@ -35,12 +37,12 @@ def to_json(value: object) -> Json:
     A job is flat: its definition and its counters stand beside its own fields.
     """
     match value:
-        case StrEnum() | UUID() | Path():
+        case datetime():
+            return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        case StrEnum() | UUID() | Path() | date():
             return str(value)
         case None | bool() | int() | float() | str():
             return value
-        case datetime():
-            return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
         case Mapping():
             return {str(key): to_json(item) for key, item in value.items()}
         case Sequence():
@@ -144,6 +146,15 @@ def _fact(item: FeedItem) -> dict[str, Json]:
     return {"position": item.position} | ({} if item.fact is None else _event(item.fact))
 
 
+def _series(series: Series) -> dict[str, Json]:
+    width = series.bucket // _MILLISECOND
+    return {"period": series.period.value, "bucket_ms": width, "share": series.share, "items": to_json(series.points)}
+
+
+def _upcoming(upcoming: UpcomingFires) -> dict[str, Json]:
+    return {"items": to_json(upcoming.fires), "truncated": upcoming.truncated}
+
+
 def _action(name: str) -> Callable[[object], dict[str, Json]]:
     return lambda action: {"type": name} | _members(action)
 
@@ -172,6 +183,8 @@ _WRITERS: Final[Mapping[type, Callable[[Any], dict[str, Json]]]] = MappingProxyT
         JobStatistics: _statistics,
         LedgerReport: _ledger,
         Metrics: _metrics,
+        Series: _series,
+        UpcomingFires: _upcoming,
     }
 )
 """What is not written member by member, as the API has it."""

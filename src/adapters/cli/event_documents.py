@@ -29,7 +29,7 @@ def read_handler(file: str) -> EventHandlerDefinition:
     Raises:
         InvalidInput: names the fields that are missing, unknown or of another type.
     """
-    return _read(_object(f"@{file}", "file"))
+    return handler_in(_object(f"@{file}", "file"))
 
 
 def read_action(source: str) -> Action:
@@ -39,7 +39,7 @@ def read_action(source: str) -> Action:
     Raises:
         InvalidInput: as for `read_handler`.
     """
-    return _read({"event": "any", "action": _object(source, "action")}).action
+    return handler_in({"event": "any", "action": _object(source, "action")}).action
 
 
 def _object(source: str, field: str) -> Mapping[str, Any]:
@@ -52,7 +52,13 @@ def _object(source: str, field: str) -> Mapping[str, Any]:
     return document
 
 
-def _read(document: Mapping[str, Any]) -> EventHandlerDefinition:
+def handler_in(document: Mapping[str, Any]) -> EventHandlerDefinition:
+    """
+    Read a whole definition from a document.
+
+    Raises:
+        InvalidInput: as for `read_handler`.
+    """
     if unknown := list(_unknown(document)):
         raise InvalidEventHandler(unknown)
     try:

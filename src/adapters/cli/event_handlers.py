@@ -44,10 +44,10 @@ _CLEARABLE: Final = ("name", "key", "filter", *(f"flow.{name}" for name in _LIMI
 
 def register(handlers: typer.Typer) -> None:
     """Add the commands."""
-    for name, command in (("list", querying(list_handlers)), ("show", show), ("update", update)):
-        handlers.command(name)(remote(command, advice=EVENT_HANDLER_ADVICE))
-    for name, command in (("enable", enable), ("disable", disable), ("remove", remove)):
-        handlers.command(name)(remote(command, advice=EVENT_HANDLER_ADVICE))
+    for name, reading in (("list", querying(list_handlers)), ("show", show)):
+        handlers.command(name)(remote(reading, advice=EVENT_HANDLER_ADVICE, watchable=True))
+    for name, changing in (("update", update), ("enable", enable), ("disable", disable), ("remove", remove)):
+        handlers.command(name)(remote(changing, advice=EVENT_HANDLER_ADVICE))
 
 
 async def list_handlers(

@@ -11,6 +11,7 @@ from ...domain.event import EventHandlerDefinition, JobKeyConflict
 from ...domain.flow import FlowControl
 from ...domain.job import HandlerType
 from ...ports.scheduler import OnConflict
+from .completion import complete_job
 from .event_definitions import Deed, Limits
 from .event_documents import read_handler
 from .event_options import (
@@ -70,7 +71,10 @@ async def on(
         list[str] | None,
         typer.Option("--set", metavar="FIELD=VALUE", help="With a call: such as max_retries=5; repeatable."),
     ] = None,
-    run_job: Annotated[str | None, typer.Option(metavar="JOB", help="Run this job, by its id, key or name.")] = None,
+    run_job: Annotated[
+        str | None,
+        typer.Option(metavar="JOB", help="Run this job, by its id, key or name.", autocompletion=complete_job),
+    ] = None,
     payload: PayloadOption = None,
     create_job: Annotated[
         str | None, typer.Option(metavar="JSON|@FILE", help="Make a job that runs once: its fields, but for when.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -18,6 +19,7 @@ from .exits import EVENT_HANDLER_ADVICE, ExitCode
 from .inputs import read_json
 from .instants import optional_bound, read_bound
 from .options import CursorOption, EventArgument, EventHandlerArgument, LimitOption, OffsetOption
+from .progress import progress
 from .references import event_id, find_event_handler
 from .session import Session, querying, remote
 from .texts import counted, visible
@@ -40,7 +42,7 @@ ReceivedUntil = Annotated[str | None, typer.Option("--until", metavar="INSTANT",
 def register(events: typer.Typer) -> None:
     """Add the commands about events."""
     events.command("send", epilog=SEND_EXAMPLES)(remote(send))
-    events.command("list")(remote(querying(list_events)))
+    events.command("list")(remote(querying(list_events), watchable=True))
     events.command("show")(remote(show))
     events.command("replay")(remote(replay, advice=EVENT_HANDLER_ADVICE))
 
@@ -136,7 +138,7 @@ async def show(session: Session, event: EventArgument) -> None:
         report = await scheduler.get_event(event_id(event))
         touched = () if report.event.impact is None else report.event.impact.handlers
         known = EventHandlerFilter(limit=LIMIT_BOUNDS[1])
-        handlers = (await scheduler.list_event_handlers(known)).items if touched and not session.output.json else ()
+        handlers = (await scheduler.list_event_handlers(known)).items if touched and session.output.for_people else ()
     names = {each.id: each.definition.name or each.definition.key or each.definition.event for each in handlers}
     session.output.show(report, partial(event_report, names=names))
 
@@ -159,7 +161,8 @@ async def replay(
     start, end = read_bound(since, "since", past=True), optional_bound(until, "until", past=True)
     async with session.connect() as scheduler:
         handler_id = await find_event_handler(scheduler, handler)
-        found = await scheduler.replay_events(handler_id, since=start, until=end, dry_run=not execute)
+        with progress(session.output, "replaying" if execute else "looking through events"):
+            found = await scheduler.replay_events(handler_id, since=start, until=end, dry_run=not execute)
     session.output.show(found, replay_facts)
     if found.is_dry_run:
         session.output.note("nothing was done: this is what would be; --execute does it")
@@ -175,11 +178,14 @@ def _trace(traceparent: str | None) -> TraceContext | None:
 
 async def _send_file(session: Session, file: str, after: int) -> None:
     total = Sum(line=after)
-    with open_lines(file) as lines:
+    with open_lines(file) as lines, progress(session.output, "sending", total=_lines_of(file)) as done:
         try:
             async with session.connect() as scheduler:
                 sending = Sending(
-                    scheduler=scheduler, total=total, refuse=partial(_tell, session), progress=partial(_count, session)
+                    scheduler=scheduler,
+                    total=total,
+                    refuse=partial(_tell, session),
+                    progress=lambda reached: done(reached.line),
                 )
                 await sending.send(read_events(lines, after=after))
         except Unavailable:
@@ -196,10 +202,13 @@ def _tell(session: Session, refusal: Refusal) -> None:
         session.output.note(f"line {refusal.line}: {visible(error.field)}: {visible(error.message)}")
 
 
-def _count(session: Session, total: Sum) -> None:
-    """Say how far it is, where somebody looks on."""
-    if sys.stderr.isatty():
-        session.output.note(f"line {total.line}: {_words(total)}")
+def _lines_of(file: str) -> int | None:
+    """Count the lines of a file, for whoever looks on; nobody knows how many a pipe will have."""
+    path = Path(file)
+    if not sys.stderr.isatty() or not path.is_file():
+        return None
+    with path.open("rb") as opened:
+        return sum(part.count(b"\n") for part in iter(lambda: opened.read(1 << 20), b""))
 
 
 def _words(total: Sum) -> str:

@@ -37,6 +37,7 @@ def execution_list(page: Page[JobExecution]) -> RenderableType:
             for each in page.items
         ),
         empty="no executions",
+        spare=("when", "origin", "attempt"),
     )
 
 

@@ -10,6 +10,7 @@ import typer
 from ...domain.errors import InvalidInput
 from ...domain.execution import ExecutionStatus, Origin
 from ...ports.queries import ExecutionFilter
+from .completion import complete_job
 from .confirmation import confirm
 from .execution_views import execution_facts, execution_list, executions_of_jobs, log
 from .following import follow_logs
@@ -31,8 +32,8 @@ DEFAULT_LINES: Final = 250
 
 def register(executions: typer.Typer) -> None:
     """Add the commands about executions."""
-    executions.command("list")(remote(querying(list_executions)))
-    executions.command("show")(remote(show))
+    executions.command("list")(remote(querying(list_executions), watchable=True))
+    executions.command("show")(remote(show, watchable=True))
     executions.command("logs")(remote(querying(logs)))
     executions.command("cancel")(remote(cancel))
     executions.command("retry")(remote(retry))
@@ -41,7 +42,10 @@ def register(executions: typer.Typer) -> None:
 async def list_executions(
     session: Session,
     *,
-    job: Annotated[str | None, typer.Option(metavar="JOB", help="Only this job's; a deleted one's by its id.")] = None,
+    job: Annotated[
+        str | None,
+        typer.Option(metavar="JOB", help="Only this job's; a deleted one's by its id.", autocompletion=complete_job),
+    ] = None,
     status: Annotated[list[ExecutionStatus] | None, typer.Option(help="Only these; repeatable.")] = None,
     origin: Annotated[list[Origin] | None, typer.Option(help="Only these; repeatable.")] = None,
     event: Annotated[str | None, typer.Option(metavar="EVENT", help="Only what came of this event.")] = None,
@@ -67,7 +71,7 @@ async def list_executions(
             cursor=cursor,
         )
         page = await scheduler.list_executions(query)
-        wanted = () if job is not None or session.output.json else (each.job_id for each in page.items)
+        wanted = () if job is not None or not session.output.for_people else (each.job_id for each in page.items)
         names = await job_names(scheduler, wanted)
     draw = execution_list if job is not None else partial(executions_of_jobs, names=names)
     session.output.show_page(page, draw)

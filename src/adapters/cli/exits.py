@@ -39,6 +39,7 @@ class ExitCode(IntEnum):
     NOT_FOUND = 4
     CONFLICT = 5
     PARTLY = 6
+    CHANGES = 7
     INTERRUPTED = 130
 
 
@@ -46,13 +47,14 @@ MEANINGS: Final = (
     (ExitCode.OK, "done; for health: healthy or degraded"),
     (
         ExitCode.FAILED,
-        "the operation, or what was followed, failed; for health: unhealthy; for ledger verify: findings",
+        "the operation, or what was followed, failed; health: unhealthy; ledger verify: findings; doctor: an error",
     ),
     (ExitCode.INVALID, "the command line or an input is not valid; nothing was changed"),
     (ExitCode.UNREACHABLE, "no node answers at the server's address, or its store does not"),
     (ExitCode.NOT_FOUND, "no such job, execution, event, event handler or worker"),
     (ExitCode.CONFLICT, "the key is taken, the version is another, or the state does not allow it"),
-    (ExitCode.PARTLY, "import, events send: some lines were refused; each is listed with its reason"),
+    (ExitCode.PARTLY, "import, events send, apply, jobs bulk: some were refused; each is listed with its reason"),
+    (ExitCode.CHANGES, "apply --dry-run: something would change; 0 if nothing would"),
     (ExitCode.INTERRUPTED, "interrupted by Ctrl-C"),
 )
 
@@ -79,7 +81,7 @@ REMOTE_ADVICE: Final[Advice] = (
     (Conflict, "`tocsin jobs show {existing_id}` shows what is in the way"),
     (VersionConflict, "read it again with `tocsin jobs show`, then repeat with --expected-version"),
     (HandlerNotFound, f"{_START}, or give --allow-unknown-handler"),
-    (ServerUnreachable, "start a node with `tocsin serve`, or name another with --server or TOCSIN_SERVER"),
+    (ServerUnreachable, "start a node with `tocsin serve`, or name another with --server, --profile or TOCSIN_SERVER"),
     (StoreUnavailable, "the node answers, but cannot reach its store or its pipe; `tocsin health` shows more"),
 )
 

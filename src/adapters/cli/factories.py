@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 # `tocsin version` has no use for what these import.
 if TYPE_CHECKING:
+    from ...ports.conditions import Conditions
     from ...ports.reports import Preview
     from ...ports.scheduler import IScheduler, Timing
 
@@ -100,7 +101,8 @@ class Factories:
 
     `connect` opens a scheduler behind a server's URL; it, or its first call, raises StoreUnavailable when
     nobody answers there. `serve` blocks until the node has stopped, and answers the exit code. `settings` and
-    `migrations` read the settings as `serve` would. All may raise InvalidInput for options out of bounds.
+    `migrations` read the settings as `serve` would, and so does `conditions`. All may raise InvalidInput for options
+    out of bounds.
     """
 
     connect: Callable[[str], AbstractAsyncContextManager[IScheduler]]
@@ -108,4 +110,5 @@ class Factories:
     serve: Callable[[NodeOptions], int]
     settings: Callable[[NodeOptions], Sequence[SettingRow]]
     migrations: Callable[[NodeOptions], Migrations]
+    conditions: Callable[[NodeOptions], Conditions]
     version: str

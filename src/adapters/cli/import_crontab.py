@@ -21,6 +21,7 @@ from .exits import ExitCode
 from .importing import Fate, ImportedLine, as_new, carry_over, compare, refused
 from .leftovers import Leftover, cancel_all, left_over
 from .options import YesOption
+from .progress import progress
 from .session import Session, remote
 from .tables import rows, state
 from .texts import counted, shortened, visible
@@ -113,10 +114,14 @@ async def _done(session: Session, read: Crontab, timezone: str, pruning: Pruning
     async with session.connect() as scheduler:
         planned = await compare(scheduler, read, timezone)
         leftovers = await left_over(scheduler, read)
+        if pruning.wanted:
+            _ask(leftovers, pruning)
+        with progress(session.output, "carrying over", total=len(planned)) as done:
+            carried = await carry_over(scheduler, planned, done)
         if not pruning.wanted:
-            return [*await carry_over(scheduler, planned), *(each.line(reason=_GOES_ON) for each in leftovers)]
-        _ask(leftovers, pruning)
-        return [*await carry_over(scheduler, planned), *await cancel_all(scheduler, leftovers)]
+            return [*carried, *(each.line(reason=_GOES_ON) for each in leftovers)]
+        with progress(session.output, "cancelling what is left over"):
+            return [*carried, *await cancel_all(scheduler, leftovers)]
 
 
 def _ask(leftovers: Sequence[Leftover], pruning: Pruning) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
@@ -22,6 +22,10 @@ HANDLER: Final = HandlerType.COMMAND
 
 # Keys travel in the address of a request, whose length has a limit.
 _KEYS_AT_ONCE: Final = 50
+
+# One request carries so many jobs, and in characters no more than a server reads in bytes, whatever they are.
+_JOBS_AT_ONCE: Final = 200
+_LENGTH_AT_ONCE: Final = 256 * 1024
 
 
 class Fate(StrEnum):
@@ -117,14 +121,49 @@ def as_new(crontab: Crontab, timezone: str) -> list[Planned]:
     ]
 
 
-async def carry_over(scheduler: IScheduler, planned: Iterable[Planned]) -> list[ImportedLine]:
+async def carry_over(
+    scheduler: IScheduler, planned: Sequence[Planned], progress: Callable[[int], None] = lambda _: None
+) -> list[ImportedLine]:
     """
     Write the entries that are new or changed; one that the scheduler refuses does not hinder the rest.
+
+    They go many at a time. `progress` hears how many are done, after each such batch.
 
     Raises:
         InvalidInput: on field `handler_type`, if the scheduler takes no commands at all.
     """
-    return [await _written(scheduler, each) for each in planned]
+    lines: list[ImportedLine] = []
+    for batch in _in_batches(planned):
+        lines += await _written_together(scheduler, batch)
+        progress(len(lines))
+    return lines
+
+
+def _in_batches(planned: Sequence[Planned]) -> Iterator[Sequence[Planned]]:
+    """Split entries into what one request may carry, in order."""
+    batch: list[Planned] = []
+    size = 0
+    for each in planned:
+        length = len(encoded(document(each.definition)))
+        if batch and (len(batch) >= _JOBS_AT_ONCE or size + length > _LENGTH_AT_ONCE):
+            yield batch
+            batch, size = [], 0
+        batch.append(each)
+        size += length
+    if batch:
+        yield batch
+
+
+async def _written_together(scheduler: IScheduler, batch: Sequence[Planned]) -> list[ImportedLine]:
+    asked = [each for each in batch if each.fate is not Fate.UNCHANGED]
+    try:
+        definitions = [each.definition for each in asked]
+        jobs = await scheduler.schedule_many(definitions, on_conflict=OnConflict.REPLACE) if asked else ()
+    except InvalidInput:
+        # All of them or none: one by one those that are sound are written, and the others say what is wrong.
+        return [await _written(scheduler, each) for each in batch]
+    written = {each.entry.line: job.id for each, job in zip(asked, jobs, strict=True)}
+    return [each.line(job_id=written[each.entry.line]) if each.entry.line in written else each.line() for each in batch]
 
 
 async def _written(scheduler: IScheduler, planned: Planned) -> ImportedLine:

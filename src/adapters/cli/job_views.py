@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ...domain.job import JobDefinition, ScheduledJob
+from ...ports.overviews import Outcome
 from ...ports.reports import JobStatistics, Preview, PreviewedFire
 from ...ports.stores import Page
 from .documents import encode
+from .strips import legend, strip
 from .tables import Cell, ago, facts, moment, rows, state
 from .texts import counted, milliseconds, percent, visible, written
 
 
-def job_list(page: Page[ScheduledJob]) -> RenderableType:
-    """Draw jobs as rows."""
+def job_list(page: Page[ScheduledJob], outcomes: Mapping[UUID, Sequence[Outcome]]) -> RenderableType:
+    """Draw jobs as rows, each with its newest outcomes, the newest of them at the right."""
     return rows(
-        ("id", "name", "status", "schedule", "next run", "last run", "runs", "failures"),
+        ("id", "name", "status", "schedule", "next run", "last run", "outcomes", "runs", "failures"),
         (
             (
                 str(job.id),
@@ -25,16 +30,18 @@ def job_list(page: Page[ScheduledJob]) -> RenderableType:
                 _when(job.definition),
                 ago(job.next_run),
                 ago(job.last_run),
+                strip(outcomes.get(job.id, ())),
                 job.counters.executions_count,
                 job.counters.failure_count,
             )
             for job in page.items
         ),
         empty="no jobs",
+        spare=("runs", "failures", "last run", "id"),
     )
 
 
-def job_facts(job: ScheduledJob) -> RenderableType:
+def job_facts(job: ScheduledJob, outcomes: Sequence[Outcome] = ()) -> RenderableType:
     """Draw all of one job that matters to people; `--json` has the rest."""
     definition, counters = job.definition, job.counters
     return facts(
@@ -60,6 +67,8 @@ def job_facts(job: ScheduledJob) -> RenderableType:
             "time limit": milliseconds(definition.timeout_ms),
             "runs": f"{counters.executions_count}: {counters.success_count} succeeded, {counters.failure_count} failed",
             "mean duration": None if counters.avg_duration_ms is None else milliseconds(counters.avg_duration_ms),
+            "outcomes": strip(outcomes),
+            "": legend(list(dict.fromkeys(each.status for each in outcomes))) if outcomes else None,
             "created": moment(job.created_at),
             "updated": moment(job.updated_at),
             "version": job.version,

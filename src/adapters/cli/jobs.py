@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Final
 
 import typer
 
 from ...domain.execution import ExecutionStatus
-from ...domain.job import JobStatus, JobType
 from ...ports.queries import ExecutionFilter, JobFilter, SortBy, SortOrder
 from .execution_views import execution_list
 from .instants import optional_bound
+from .job_filters import (
+    AllTagsOption,
+    CallerOption,
+    DueOption,
+    HandlerOption,
+    KeyOption,
+    NameOption,
+    StatusOption,
+    TagOption,
+    TypeOption,
+)
 from .job_views import figures, fires, job_facts, job_list
 from .ledger_views import change_list
 from .options import (
@@ -23,38 +34,39 @@ from .options import (
     SinceOption,
     UntilOption,
 )
-from .references import find_job
+from .references import find_job, newest_outcomes
 from .session import Session, querying, remote
+from .strips import ALONE, IN_LIST
+
+_ASCENDING: Final = frozenset({SortBy.NAME, SortBy.NEXT_RUN})
 
 
 def register(jobs: typer.Typer) -> None:
     """Add the reading commands."""
-    jobs.command("list")(remote(querying(list_jobs)))
-    jobs.command("show")(remote(show))
-    jobs.command("history")(remote(querying(history)))
+    jobs.command("list")(remote(querying(list_jobs), watchable=True))
+    jobs.command("show")(remote(show, watchable=True))
+    jobs.command("history")(remote(querying(history), watchable=True))
     jobs.command("changes")(remote(querying(changes)))
-    jobs.command("stats")(remote(stats))
+    jobs.command("stats")(remote(stats, watchable=True))
     jobs.command("preview")(remote(preview))
 
 
 async def list_jobs(
     session: Session,
     *,
-    status: Annotated[list[JobStatus] | None, typer.Option(help="Only these; repeatable.")] = None,
-    type: Annotated[list[JobType] | None, typer.Option(help="Only these; repeatable.")] = None,  # noqa: A002
-    tag: Annotated[list[str] | None, typer.Option(metavar="TAG", help="With any of these tags; repeatable.")] = None,
-    all_tags: Annotated[
-        list[str] | None, typer.Option("--tag-all", metavar="TAG", help="With every one of these tags.")
-    ] = None,
-    handler: Annotated[list[str] | None, typer.Option(metavar="NAME", help="With this handler; repeatable.")] = None,
-    key: Annotated[list[str] | None, typer.Option(metavar="KEY", help="With this key; repeatable.")] = None,
-    name: Annotated[str | None, typer.Option(metavar="TEXT", help="With this in the name.")] = None,
-    created_by: Annotated[
-        list[str] | None, typer.Option(metavar="CALLER", help="Made by this caller; repeatable.")
-    ] = None,
-    due_before: Annotated[str | None, typer.Option(metavar="INSTANT", help="With a next run up to then.")] = None,
+    status: StatusOption = None,
+    type: TypeOption = None,  # noqa: A002 - it is the option's name
+    tag: TagOption = None,
+    all_tags: AllTagsOption = None,
+    handler: HandlerOption = None,
+    key: KeyOption = None,
+    name: NameOption = None,
+    created_by: CallerOption = None,
+    due_before: DueOption = None,
     sort: Annotated[SortBy, typer.Option(help="What to sort by.")] = SortBy.CREATED_AT,
-    order: Annotated[SortOrder, typer.Option(help="Which way.")] = SortOrder.DESC,
+    order: Annotated[
+        SortOrder | None, typer.Option(help="Which way; else names and next runs ascend.", show_default=False)
+    ] = None,
     limit: LimitOption = 50,
     offset: OffsetOption = None,
     cursor: CursorOption = None,
@@ -71,21 +83,25 @@ async def list_jobs(
         created_by=tuple(created_by or ()),
         next_run_before=optional_bound(due_before, "next_run_before"),
         sort_by=sort,
-        sort_order=order,
+        sort_order=order or (SortOrder.ASC if sort in _ASCENDING else SortOrder.DESC),
         limit=limit,
         offset=offset,
         cursor=cursor,
     )
     async with session.connect() as scheduler:
         page = await scheduler.list_jobs(query)
-    session.output.show_page(page, job_list)
+        wanted = [job.id for job in page.items] if session.output.for_people else []
+        outcomes = await newest_outcomes(scheduler, wanted, limit=IN_LIST)
+    session.output.show_page(page, partial(job_list, outcomes=outcomes))
 
 
 async def show(session: Session, job: JobArgument) -> None:
     """Show all of one job."""
     async with session.connect() as scheduler:
         found = await scheduler.get_job(await find_job(scheduler, job))
-    session.output.show(found, job_facts)
+        wanted = [found.id] if session.output.for_people else []
+        outcomes = await newest_outcomes(scheduler, wanted, limit=ALONE)
+    session.output.show(found, partial(job_facts, outcomes=outcomes.get(found.id, ())))
 
 
 async def history(

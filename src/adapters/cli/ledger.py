@@ -14,10 +14,12 @@ from ...domain.job import ScheduledJob
 from ...domain.ledger import LedgerReport
 from ...ports.queries import LIMIT_BOUNDS, JobFilter, SortOrder
 from ...ports.scheduler import IScheduler
+from .completion import complete_job
 from .documents import listing
 from .exits import ExitCode
 from .instants import optional_bound
 from .ledger_views import verdict
+from .progress import progress
 from .references import find_job
 from .session import Session, querying, remote
 
@@ -34,7 +36,10 @@ def register(ledger: typer.Typer) -> None:
 async def verify(
     session: Session,
     *,
-    job: Annotated[str | None, typer.Option(metavar="JOB", help="Only this one, by its id, key or name.")] = None,
+    job: Annotated[
+        str | None,
+        typer.Option(metavar="JOB", help="Only this one, by its id, key or name.", autocompletion=complete_job),
+    ] = None,
     since: Annotated[
         str | None,
         typer.Option(
@@ -54,7 +59,7 @@ async def verify(
     after, end = optional_bound(since, "from", past=True), optional_bound(until, "to", past=True)
     async with session.connect() as scheduler:
         if job is None:
-            found = [each async for page in _pages(scheduler) for each in await _verified(scheduler, page, after, end)]
+            found = await _every(session, scheduler, after, end)
         else:
             named = await scheduler.get_job(await find_job(scheduler, job))
             found = [(named, await scheduler.verify_ledger(named.id, since=after, until=end))]
@@ -63,6 +68,19 @@ async def verify(
     session.output.show(listing(reports), lambda _: verdict(reports, names, every=every))
     if any(not report.is_clean for report in reports):
         raise typer.Exit(ExitCode.FAILED)
+
+
+async def _every(
+    session: Session, scheduler: IScheduler, since: datetime | None, until: datetime | None
+) -> list[tuple[ScheduledJob, LedgerReport]]:
+    """Verify all jobs, page by page."""
+    total = (await scheduler.list_jobs(JobFilter(limit=1))).total
+    found = []
+    with progress(session.output, "verifying jobs", total=total) as done:
+        async for page in _pages(scheduler):
+            found += await _verified(scheduler, page, since, until)
+            done(len(found))
+    return found
 
 
 async def _pages(scheduler: IScheduler) -> AsyncIterator[Iterable[ScheduledJob]]:

@@ -17,6 +17,7 @@ from .instants import is_relative, optional_bound, read_instant
 from .job_views import fires
 from .node_views import migration_list, setting_list
 from .options import AfterOption, ConfigOption, CountOption, DatabaseOption, YesOption
+from .progress import progress
 from .session import Local, local
 from .texts import counted
 
@@ -58,7 +59,8 @@ def preview(
 def up(desk: Local, *, database_url: DatabaseOption = None, config: ConfigOption = None) -> None:
     """Bring the database to this version's schema."""
     migrations = desk.factories.migrations(NodeOptions(config=config, database_url=database_url))
-    taken = asyncio.run(migrations.up())
+    with progress(desk.output, "migrating"):
+        taken = asyncio.run(migrations.up())
     desk.output.show(listing(taken), lambda _: migration_list(taken))
 
 
@@ -75,7 +77,8 @@ def down(
         raise InvalidInput.of("steps", "must be 1 or more")
     confirm(f"Undo the newest {counted(steps, 'step')} of the schema, with all that they hold?", yes=yes)
     migrations = desk.factories.migrations(NodeOptions(config=config, database_url=database_url))
-    undone = asyncio.run(migrations.down(steps))
+    with progress(desk.output, "migrating"):
+        undone = asyncio.run(migrations.down(steps))
     desk.output.show(listing(undone), lambda _: migration_list(undone))
 
 

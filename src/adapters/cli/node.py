@@ -17,11 +17,11 @@ from .session import Session, remote, when_alone
 
 def register(app: typer.Typer, workers: typer.Typer) -> None:
     """Add the commands."""
-    workers.callback(invoke_without_command=True)(when_alone(remote(list_workers)))
+    workers.callback(invoke_without_command=True)(when_alone(remote(list_workers, watchable=True)))
     workers.command("drain")(remote(drain))
     workers.command("resume")(remote(resume))
-    app.command("metrics")(remote(metrics))
-    app.command("health")(remote(health))
+    app.command("metrics")(remote(metrics, watchable=True))
+    app.command("health")(remote(health, watchable=True))
 
 
 async def list_workers(session: Session) -> None:

@@ -22,7 +22,7 @@ def worker_list(workers: Sequence[Worker]) -> RenderableType:
         (
             (
                 each.id,
-                _state(each),
+                status_of(each),
                 ", ".join(each.roles),
                 None if each.is_gone else each.running,
                 each.capacity,
@@ -33,10 +33,11 @@ def worker_list(workers: Sequence[Worker]) -> RenderableType:
             for each in workers
         ),
         empty="no workers",
+        spare=("version", "roles", "started"),
     )
 
 
-def _state(worker: Worker) -> Text:
+def status_of(worker: Worker) -> Text:
     """Draw a worker's status, and what it has been asked and not yet followed."""
     is_asked = worker.drain_requested and worker.status == "live"
     return state("live").append(", asked to drain") if is_asked else state(worker.status)

@@ -8,11 +8,36 @@ from typing import Annotated
 
 import typer
 
-JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, its key or its name.")]
-ExecutionArgument = Annotated[str, typer.Argument(metavar="EXECUTION", help="An execution's id.")]
-EventArgument = Annotated[str, typer.Argument(metavar="EVENT", help="An event's id.")]
-EventHandlerArgument = Annotated[str, typer.Argument(metavar="HANDLER", help="An event handler's id or its key.")]
-WorkerArgument = Annotated[str, typer.Argument(metavar="WORKER", help="A node's id, as `tocsin workers` shows it.")]
+from .completion import (
+    complete_event,
+    complete_event_handler,
+    complete_execution,
+    complete_job,
+    complete_worker,
+    complete_zone,
+)
+
+JobArgument = Annotated[
+    str, typer.Argument(metavar="JOB", help="A job's id, its key or its name.", autocompletion=complete_job)
+]
+JobsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[JOB]...", help="Jobs by their ids, keys or names.", show_default=False, autocompletion=complete_job
+    ),
+]
+ExecutionArgument = Annotated[
+    str, typer.Argument(metavar="EXECUTION", help="An execution's id.", autocompletion=complete_execution)
+]
+EventArgument = Annotated[str, typer.Argument(metavar="EVENT", help="An event's id.", autocompletion=complete_event)]
+EventHandlerArgument = Annotated[
+    str,
+    typer.Argument(metavar="HANDLER", help="An event handler's id or its key.", autocompletion=complete_event_handler),
+]
+WorkerArgument = Annotated[
+    str,
+    typer.Argument(metavar="WORKER", help="A node's id, as `tocsin workers` shows it.", autocompletion=complete_worker),
+]
 
 VersionOption = Annotated[
     int | None, typer.Option("--expected-version", metavar="N", help="Change nothing if the job is at another version.")
@@ -29,7 +54,13 @@ CronOption = Annotated[
 EveryOption = Annotated[str | None, typer.Option("--every", metavar="LENGTH", help="15m, 6 hours or PT6H.")]
 AtOption = Annotated[str | None, typer.Option("--at", metavar="INSTANT", help='2026-03-01T08:00:00Z, "in 10m" or now.')]
 ZoneOption = Annotated[
-    str | None, typer.Option("--timezone", metavar="ZONE", help="IANA name, such as Europe/Berlin; else UTC.")
+    str | None,
+    typer.Option(
+        "--timezone",
+        metavar="ZONE",
+        help="IANA name, such as Europe/Berlin; else UTC.",
+        autocompletion=complete_zone,
+    ),
 ]
 
 LimitOption = Annotated[int, typer.Option("--limit", metavar="N", help="Show at most this many, 1 to 250.")]
@@ -49,6 +80,10 @@ ConfigOption = Annotated[Path | None, typer.Option("--config", metavar="FILE", h
 DatabaseOption = Annotated[
     str | None,
     typer.Option("--database-url", metavar="URL", help="sqlite:///PATH or postgresql://USER@HOST/DATABASE."),
+]
+RedisOption = Annotated[
+    str | None,
+    typer.Option("--redis-url", metavar="URL", help="redis://HOST to dispatch through; else through the database."),
 ]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .factories import NodeOptions
-from .options import ConfigOption, DatabaseOption, split_list
+from .options import ConfigOption, DatabaseOption, RedisOption, split_list
 from .session import Local, local
 
 
@@ -23,9 +23,7 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on; else 127.0.0.1.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on; else 8080.")] = None,
     database_url: DatabaseOption = None,
-    redis_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="redis://HOST to dispatch through; else through the database.")
-    ] = None,
+    redis_url: RedisOption = None,
     handlers: Annotated[
         list[str] | None, typer.Option(metavar="MODULE,…", help="Modules to import, which register handlers.")
     ] = None,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 from uuid import UUID
 
 from ...domain.errors import EventHandlerNotFound, EventNotFound, ExecutionNotFound, InvalidInput, JobNotFound
 from ...domain.job import JobStatus, ScheduledJob
+from ...ports.overviews import Outcome
 from ...ports.queries import LIMIT_BOUNDS, EventHandlerFilter, JobFilter
 from ...ports.scheduler import IScheduler
 
@@ -45,6 +46,17 @@ async def job_names(scheduler: IScheduler, job_ids: Iterable[UUID]) -> dict[UUID
         with suppress(JobNotFound):
             names[job_id] = (await scheduler.get_job(job_id)).definition.name
     return names
+
+
+async def newest_outcomes(
+    scheduler: IScheduler, job_ids: Sequence[UUID], *, limit: int
+) -> Mapping[UUID, Sequence[Outcome]]:
+    """Find the newest outcomes of jobs; a node of a version that cannot tell them has none."""
+    if not job_ids:
+        return {}
+    with suppress(JobNotFound):
+        return {each.job_id: each.outcomes for each in await scheduler.get_job_outcomes(job_ids, limit=limit)}
+    return {}
 
 
 def _current(jobs: Iterable[ScheduledJob]) -> list[ScheduledJob]:

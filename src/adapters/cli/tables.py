@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Final
 
-from rich.console import RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -70,21 +72,60 @@ _FOLDING: Final = frozenset(
     },
 )
 
+_ROOM: Final = 24
+"""Characters that what may be folded is to have, before anything else gives way."""
+
+_UNBOUNDED: Final = 10_000
+
 Cell = RenderableType | int | None
 
 
-def rows(headings: Iterable[str], content: Iterable[Iterable[Cell]], *, empty: str) -> RenderableType:
-    """Lay rows out under headings; without any, `empty` says so. Numbers stand at the right."""
+def rows(
+    headings: Iterable[str], content: Iterable[Iterable[Cell]], *, empty: str, spare: Sequence[str] = ()
+) -> RenderableType:
+    """
+    Lay rows out under headings; without any, `empty` says so. Numbers stand at the right.
+
+    Where there is no room for all columns, those in `spare` are left out, the first of them first.
+    """
     lines = [list(line) for line in content]
-    if not lines:
-        return Text(empty, style="dim")
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for position, heading in enumerate(headings):
-        numeric = any(isinstance(line[position], int) for line in lines)
-        table.add_column(heading, justify="right" if numeric else "left", no_wrap=heading not in _FOLDING)
-    for line in lines:
-        table.add_row(*(cell(each) for each in line))
-    return table
+    return _Rows(headings=tuple(headings), lines=lines, spare=spare) if lines else Text(empty, style="dim")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rows:
+    """Rows that know how wide they are drawn once they are."""
+
+    headings: Sequence[str]
+    lines: Sequence[Sequence[Cell]]
+    spare: Sequence[str]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw them."""
+        left_out: list[str] = []
+        for name in self.spare:
+            natural = Measurement.get(console, options.update(width=_UNBOUNDED), self._table(left_out, longest=_ROOM))
+            if natural.maximum <= options.max_width:
+                break
+            left_out.append(name)
+        yield self._table(left_out)
+
+    def _table(self, left_out: Collection[str], longest: int | None = None) -> Table:
+        table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+        kept = [position for position, heading in enumerate(self.headings) if heading not in left_out]
+        for position in kept:
+            heading = self.headings[position]
+            numeric = any(isinstance(line[position], int) for line in self.lines)
+            folds = heading in _FOLDING
+            table.add_column(
+                heading,
+                justify="right" if numeric else "left",
+                no_wrap=not folds,
+                max_width=longest if folds else None,
+            )
+        for line in self.lines:
+            table.add_row(*(cell(line[position]) for position in kept))
+        return table
 
 
 def facts(content: Mapping[str, Cell]) -> RenderableType:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, TypedDict, TypeVar, Unpack
+from typing import Any, Final, TypedDict, TypeVar, Unpack
 
 from ...domain.errors import Conflict, InvalidInput
 from ...domain.event import Call, EventHandlerDefinition, EventHandlerMode
@@ -25,16 +25,15 @@ _Arguments = Callable[[HandlerContext], tuple[object, ...]]
 @dataclass(frozen=True, slots=True)
 class _Entry:
     name: str
-    function: Callable[..., object]
+    function: Callable[..., Any]
     arguments: _Arguments
     is_async: bool
 
     async def run(self, threads: Threads, context: HandlerContext) -> object:
         arguments = self.arguments(context)
         if self.is_async:
-            result = self.function(*arguments)
-        else:
-            result = await threads.call(partial(self.function, *arguments), name=f"tocsin {self.name}")
+            return await self.function(*arguments)
+        result = await threads.call(partial(self.function, *arguments), name=f"tocsin {self.name}")
         return await result if inspect.isawaitable(result) else result
 
 

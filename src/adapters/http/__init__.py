@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ...domain.errors import ServerUnreachable
-from .app import create_app
+from .app import create_app, create_probes
 from .client import HttpScheduler
 from .failures import UnexpectedAnswer
 from .node import Node
 
-__all__ = ["HttpScheduler", "Node", "ServerUnreachable", "UnexpectedAnswer", "create_app"]
+__all__ = ["HttpScheduler", "Node", "ServerUnreachable", "UnexpectedAnswer", "create_app", "create_probes"]

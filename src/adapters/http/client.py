@@ -7,14 +7,16 @@ from typing import Self
 
 from aiohttp import ClientSession
 
+from .client_batches import BatchRequests
 from .client_events import EventRequests
 from .client_executions import ExecutionRequests
 from .client_fleet import FleetRequests
 from .client_jobs import JobRequests
+from .client_overviews import OverviewRequests
 from .transport import TOTAL_SECONDS, Transport
 
 
-class HttpScheduler(JobRequests, ExecutionRequests, EventRequests, FleetRequests):
+class HttpScheduler(JobRequests, BatchRequests, OverviewRequests, ExecutionRequests, EventRequests, FleetRequests):
     """
     Implements `IScheduler` over HTTP: same arguments, same values, same errors.
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from ...application.events import SYNC_SECONDS
 from ...domain.errors import InvalidEvent, InvalidInput
 from ...domain.event import Event, EventHandler, EventHandlerDefinition, NewEvent
-from ...domain.event_definition import validate_event, validate_handler
+from ...domain.event_definition import validate_event, validate_handler, validate_sample
 from ...domain.json import EVENT_LIMIT, Json, encoded
 from ...ports.event_requests import (
     EVENTS_BOUNDS,
@@ -19,6 +19,7 @@ from ...ports.event_requests import (
     EventOutcome,
     EventReport,
     FeedItem,
+    FilterTrial,
     Replay,
 )
 from ...ports.queries import EventFilter, EventHandlerFilter
@@ -32,6 +33,7 @@ from .wire.events import EventOut, EventOutcomeOut, EventOutcomesOut, EventRepor
 from .wire.fields import written_instant
 from .wire.pages import EventHandlerPage, EventPage, read_page
 from .wire.replays import ReplayOut
+from .wire.trials import FilterTrialOut
 
 _BATCH_BYTES: Final = EVENT_LIMIT // 2
 """The size of a batch, which is split before it is too large for a body; one event may be larger."""
@@ -117,6 +119,12 @@ class EventRequests:
             body |= {} if at is None else {name: written_instant(at)}
         path = f"/event-handlers/{handler_id}/replay"
         return (await self._transport.ask(ReplayOut, "POST", path, body=body)).value()
+
+    async def try_filter(self, expression: str | None, sample: NewEvent, *, pattern: str | None = None) -> FilterTrial:
+        """Say what a filter comes to (`IScheduler.try_filter`)."""
+        body: dict[str, Json] = {"event": pattern, "filter": expression}
+        body["sample"] = event_document(validate_sample(sample))
+        return (await self._transport.ask(FilterTrialOut, "POST", "/event-handlers/test", body=body)).value()
 
 
 def _batches(bodies: Sequence[Json]) -> Iterator[Sequence[Json]]:

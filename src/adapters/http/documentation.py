@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Final
 
 from aiohttp import web
@@ -61,16 +60,10 @@ async def get_reference(call: Call[Nothing, Nothing]) -> web.Response:
     )
 
 
-@endpoint("GET", "/", {302: None})
-async def get_root(call: Call[Nothing, Nothing]) -> web.Response:  # noqa: ARG001 - every endpoint gets its call
-    """Lead to the reference."""
-    return web.Response(status=HTTPStatus.FOUND, headers={"Location": "/docs"})
-
-
 async def _described(request: web.Request) -> Described:
     # It asks no store, and so no store that hangs can hold whoever asks for it.
     request[DEADLINE].reschedule(None)
     return await asyncio.to_thread(request.app[DESCRIBED])
 
 
-DOCUMENTATION: Final = Section(name="Documentation", endpoints=(get_document, get_reference, get_root))
+DOCUMENTATION: Final = Section(name="Documentation", endpoints=(get_document, get_reference))

@@ -20,6 +20,7 @@ from .wire.model import Nothing
 from .wire.pages import EventHandlerPage, page_of
 from .wire.queries import ConflictQuery, EventHandlerQuery
 from .wire.replays import ReplayIn, ReplayOut
+from .wire.trials import FilterTrialIn, FilterTrialOut
 
 _HANDLERS: Final = f"{BASE}/event-handlers"
 _HANDLER: Final = f"{_HANDLERS}/{{handler_id}}"
@@ -87,6 +88,14 @@ async def replay_events(call: Call[Nothing, ReplayIn]) -> web.Response:
     return json_answer(ReplayOut.of(replay))
 
 
+@endpoint("POST", f"{_HANDLERS}/test", {200: FilterTrialOut})
+async def try_filter(call: Call[Nothing, FilterTrialIn]) -> web.Response:
+    """Say what a pattern and a filter make of an event, without publishing it; faults of theirs are in the answer."""
+    body = call.body
+    trial = await call.scheduler.try_filter(body.filter, body.sample.event(), pattern=body.event)
+    return json_answer(FilterTrialOut.of(trial))
+
+
 def _answer(handler: EventHandler, *, status: int = HTTPStatus.OK) -> web.Response:
     """Answer an event handler under its version as entity tag."""
     headers = {"ETag": entity_tag(handler.version)}
@@ -104,5 +113,6 @@ EVENT_HANDLERS: Final = Section(
         update_event_handler,
         remove_event_handler,
         replay_events,
+        try_filter,
     ),
 )

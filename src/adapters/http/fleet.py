@@ -87,6 +87,9 @@ async def get_figures(call: Call[Nothing, Nothing]) -> web.Response:
     return web.Response(body=body, headers={"Content-Type": PROMETHEUS_TYPE})
 
 
+PROBES: Final = (get_live, get_ready, get_figures)
+"""What watches a node asks for, whatever the node's roles are."""
+
 FLEET: Final = Section(
     name="Fleet",
     endpoints=(
@@ -95,8 +98,6 @@ FLEET: Final = Section(
         resume_worker,
         get_metrics,
         get_health,
-        get_live,
-        get_ready,
-        get_figures,
+        *PROBES,
     ),
 )

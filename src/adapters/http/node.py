@@ -20,6 +20,7 @@ class Node:
     `ready` says whether the node takes work: started, not draining. `hosts` are names beside those of
     loopback that the Host header may carry, in lower case. A request that takes longer than
     `deadline_seconds` is given up. `figures` writes what the node counts as Prometheus reads it; from any thread.
+    `trace_url` is where a trace is shown, with `{trace_id}` in it.
     """
 
     scheduler: IScheduler
@@ -29,6 +30,7 @@ class Node:
     hosts: frozenset[str] = frozenset()
     deadline_seconds: float = 30.0
     figures: Callable[[], bytes] = bytes
+    trace_url: str | None = None
 
 
 NODE: Final = web.AppKey("node", Node)

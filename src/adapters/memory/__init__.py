@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...ports.clock import Clock
 from ...ports.storage import Storage
+from .batches import MemoryBatches
 from .bells import LocalBells
 from .database import MemoryDatabase
 from .dispatcher import InProcessDispatcher
@@ -14,11 +15,13 @@ from .jobs import MemoryJobs
 from .ledger import MemoryLedger
 from .locks import MemoryLocks
 from .outbox import MemoryOutbox
+from .overviews import MemoryOverviews
 from .workers import MemoryWorkers
 
 __all__ = [
     "InProcessDispatcher",
     "LocalBells",
+    "MemoryBatches",
     "MemoryDatabase",
     "MemoryEventHandlers",
     "MemoryEvents",
@@ -27,6 +30,7 @@ __all__ = [
     "MemoryLedger",
     "MemoryLocks",
     "MemoryOutbox",
+    "MemoryOverviews",
     "MemoryWorkers",
     "memory_storage",
 ]
@@ -42,6 +46,8 @@ def memory_storage(clock: Clock) -> Storage:
         events=MemoryEvents(database),
         event_handlers=MemoryEventHandlers(database),
         outbox=MemoryOutbox(database),
+        overviews=MemoryOverviews(database),
+        batches=MemoryBatches(database),
         workers=MemoryWorkers(database),
         locks=MemoryLocks(database),
     )

@@ -46,7 +46,7 @@ def claimed(row: JobExecution, job: ScheduledJob, now: datetime, *, worker_id: s
 def attempt_of(row: JobExecution, job: ScheduledJob, *, claimed_at: datetime | None = None) -> Attempt:
     """Word a claimed row as its worker, or a sweeper, needs it."""
     held = {field.name: getattr(row, field.name) for field in fields(row)}
-    return Attempt.of(job.definition, held | {"payload": detached(row.payload), "claimed_at": claimed_at})
+    return Attempt.of(job.definition, held | {"payload": detached(row.payload)}, claimed_at=claimed_at)
 
 
 def is_current(row: JobExecution | None, finish: Finish) -> bool:

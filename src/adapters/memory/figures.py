@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from heapq import nsmallest
 from typing import Final
 from uuid import UUID
 
-from ...domain.execution import ExecutionStatus, JobExecution, Origin
+from ...domain.execution import ExecutionStatus, JobExecution
 from ...domain.job import JobStatus, ScheduledJob
+from ...domain.lateness import lateness_ms
 from ...ports.stores import UNCLAIMED_AFTER, UNCLAIMED_SAMPLE, ExecutionFigures, FailureFigures, QueueFigures
 
 _SAMPLE: Final = 10_000
-_MILLISECOND: Final = timedelta(milliseconds=1)
 _FAILURES: Final = frozenset({ExecutionStatus.FAILED, ExecutionStatus.TIMEOUT})
 
 
@@ -78,10 +78,12 @@ def _duration_ms(row: JobExecution) -> int | None:
 
 
 def _lateness_ms(row: JobExecution) -> int | None:
-    first = row.past_attempts[0].started_at if row.past_attempts else row.started_at
-    if row.origin is not Origin.SCHEDULE or first is None:
-        return None
-    return (first - row.scheduled_at) // _MILLISECOND
+    return lateness_ms(row.origin, row.scheduled_at, first_start(row))
+
+
+def first_start(row: JobExecution) -> datetime | None:
+    """Tell when the first attempt of an execution began."""
+    return row.past_attempts[0].started_at if row.past_attempts else row.started_at
 
 
 def _failures(rows: Iterable[JobExecution]) -> list[FailureFigures]:

@@ -14,7 +14,7 @@ from ...domain.job import JobStatus, ScheduledJob
 from ...domain.ledger import Window
 from ...domain.plan import Decision, JobChange, Plan, first_version
 from ...ports.cursors import Position, SortValue
-from ...ports.queries import JobFilter, SortBy, SortOrder
+from ...ports.queries import LIMIT_BOUNDS, JobFilter, SortBy, SortOrder
 from ...ports.stores import Changed, LedgerStretch, Page
 from .audit import stretch
 from .database import MemoryDatabase
@@ -56,6 +56,16 @@ class MemoryJobs:
             descending=query.sort_order is SortOrder.DESC,
         )
         return replace(found, items=[detached_job(job) for job in found.items])
+
+    async def ids(self, tenant_id: str, query: JobFilter, *, at_most: int) -> Page[UUID]:
+        """Read the ids of the jobs that match."""
+        every = replace(query, limit=LIMIT_BOUNDS[1], offset=None, cursor=None)
+        found = await self.list(tenant_id, every)
+        ids = [job.id for job in found.items]
+        while found.next_cursor is not None and len(ids) < at_most:
+            found = await self.list(tenant_id, replace(every, cursor=found.next_cursor))
+            ids += [job.id for job in found.items]
+        return Page(items=ids[:at_most], total=found.total, limit=at_most, offset=None, next_cursor=None)
 
     async def change(
         self,
@@ -115,13 +125,13 @@ def refuse_taken_key(database: MemoryDatabase, job: ScheduledJob) -> None:
     Raises:
         Conflict: another has it; `existing_id` names that.
     """
-    name = _unique_name(job)
+    name = unique_name(job)
     for other in database.jobs.values() if name else ():
-        if other.id != job.id and _unique_name(other) == name:
+        if other.id != job.id and unique_name(other) == name:
             raise Conflict(f"another job has the key {job.definition.key!r}", other.id)
 
 
-def _unique_name(job: ScheduledJob) -> tuple[str, str, str] | None:
+def unique_name(job: ScheduledJob) -> tuple[str, str, str] | None:
     """Tell what no two jobs may share; None for a job that is in nobody's way."""
     key = job.definition.key
     if key is None or job.status is JobStatus.CANCELLED or job.deleted_at is not None:

@@ -9,6 +9,7 @@ from ...ports.clock import Clock
 from ...ports.schema import MigrationStatus
 from ...ports.storage import Storage
 from . import migrate
+from .batches import PostgresBatches
 from .bells import PostgresBells
 from .connection import Access, Unreachable
 from .database import Database
@@ -21,6 +22,7 @@ from .ledger import PostgresLedger
 from .locks import PostgresLocks
 from .migrate import UnusableSchema
 from .outbox import PostgresOutbox
+from .overviews import PostgresOverviews
 from .workers import PostgresWorkers
 
 __all__ = [
@@ -65,6 +67,8 @@ def postgres_storage(database: Database) -> Storage:
         events=PostgresEvents(database),
         event_handlers=PostgresEventHandlers(database),
         outbox=PostgresOutbox(database),
+        overviews=PostgresOverviews(database),
+        batches=PostgresBatches(database),
         workers=PostgresWorkers(database),
         locks=PostgresLocks(database),
     )

@@ -14,6 +14,7 @@ from ...domain.execution import ExecutionStatus
 from ...domain.facts import EXECUTION_STARTED
 from ...domain.firing import LOOK_AHEAD
 from ...domain.job import LOCK_TIMEOUT_SECONDS
+from ...domain.stored import shared_definition
 from ...ports.dispatcher import Dispatch
 from ...ports.ledger import Hold, Lapse, Lease
 from .accounts import load_of_executions, settle
@@ -45,10 +46,9 @@ async def claim(database: Database, claims: Claims, ids: Sequence[UUID], worker_
     if not rows:
         # There was nothing to take, or else it must be told.
         rows = await database.write(partial(_claim, parameters=parameters))
-    taken = {row["id"]: row for row in rows}
-    claims.took(claim_id, [(row["id"], row["attempt"]) for row in rows])
-    definitions = {row["job_id"]: row["definition"] for row in rows if row["definition"] is not None}
-    return [attempt_of(taken[each], definitions[taken[each]["job_id"]]) for each in dict.fromkeys(ids) if each in taken]
+    taken = _attempts(rows)
+    claims.took(claim_id, [(each.execution_id, each.attempt) for each in taken.values()])
+    return _in_order(taken, ids)
 
 
 async def _claim(transaction: Transaction, parameters: Parameters) -> list[Row]:
@@ -60,8 +60,20 @@ async def _claim(transaction: Transaction, parameters: Parameters) -> list[Row]:
 async def claimed(database: Database, ids: Sequence[UUID], worker_id: str) -> Sequence[Attempt]:
     """Tell which executions run under a worker."""
     rows = await database.rows(_LEDGER["claimed"], ids=ids, worker_id=worker_id, now=database.now)
-    taken = {row["id"]: row for row in rows}
-    return [attempt_of(taken[each], taken[each]["definition"]) for each in dict.fromkeys(ids) if each in taken]
+    return _in_order(_attempts(rows), ids)
+
+
+def _attempts(rows: Sequence[Row]) -> dict[UUID, Attempt]:
+    """Read attempts by their executions; the definition of a job comes with one of its rows at least."""
+    if not rows:
+        return {}
+    definitions = {row["job_id"]: shared_definition(text) for row in rows if (text := row["definition"]) is not None}
+    claimed_at = rows[0]["claimed_at"]
+    return {row["id"]: attempt_of(row, definitions[row["job_id"]], claimed_at=claimed_at) for row in rows}
+
+
+def _in_order(taken: Mapping[UUID, Attempt], ids: Sequence[UUID]) -> Sequence[Attempt]:
+    return [taken[each] for each in dict.fromkeys(ids) if each in taken]
 
 
 async def renew(database: Database, leases: Mapping[Hold, timedelta], worker_id: str) -> Sequence[Hold]:
@@ -145,7 +157,7 @@ async def expired(database: Database, holds: Sequence[Hold]) -> Sequence[Lease]:
     wanted = set(holds)
     return [
         Lease(
-            attempt=attempt_of(row, row["definition"]),
+            attempt=attempt_of(row, shared_definition(row["definition"])),
             status=ExecutionStatus(row["status"]),
             lease_expires_at=row["lease_expires_at"],
         )

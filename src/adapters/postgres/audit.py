@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 from uuid import UUID
 
@@ -13,21 +15,22 @@ from ...domain.history import names_limit
 from ...domain.job import ScheduledJob
 from ...domain.ledger import Entry, JobLedger, Window, cut
 from ...domain.plan import JobChange
+from ...domain.stored import shared_definition
 from ...ports.ledger import RecentLedgers
 from ...ports.stores import LedgerStretch
-from .accounts import read_jobs
-from .job_rows import change_of
+from .job_rows import changes_of, job_of
 from .statements import statements
 from .transaction import Row, Transaction
 
 _AUDIT: Final = statements("audit")
+_JOBS: Final = statements("jobs")
 _FIRST: Final = UUID(int=0)
 
 
 async def recent_ledgers(transaction: Transaction, since: datetime, limit: int, after: UUID | None) -> RecentLedgers:
     """Read a page of the jobs that may have fired since."""
     found = await recent_jobs(transaction, since, limit + 1, after)
-    jobs = await read_jobs(transaction, found[:limit])
+    jobs = await _jobs(transaction, found[:limit])
     ids = [job.id for job in jobs]
     entries = await _entries(transaction, ids, since, None)
     versions = await _versions(transaction, {job_id: entries[job_id] for job_id in ids}, since)
@@ -36,6 +39,11 @@ async def recent_ledgers(transaction: Transaction, since: datetime, limit: int, 
         now=transaction.now,
         next_after=ids[-1] if len(found) > len(ids) else None,
     )
+
+
+async def _jobs(transaction: Transaction, ids: Sequence[UUID]) -> Sequence[ScheduledJob]:
+    rows = await transaction.rows(_JOBS["jobs_by_ids"], ids=ids)
+    return [job_of(row, row, shared_definition(row["definition"])) for row in rows]
 
 
 async def recent_jobs(transaction: Transaction, since: datetime, limit: int, after: UUID | None) -> list[UUID]:
@@ -67,10 +75,9 @@ async def _versions(
     transaction: Transaction, entries: Mapping[UUID, Sequence[Entry]], since: datetime
 ) -> Mapping[UUID, list[JobChange]]:
     floors = [min((entry.job_version for entry in rows), default=None) for rows in entries.values()]
-    versions: defaultdict[UUID, list[JobChange]] = defaultdict(list)
-    for row in await transaction.rows(_AUDIT["versions_since"], job_ids=list(entries), versions=floors, since=since):
-        versions[row["job_id"]].append(change_of(row))
-    return versions
+    rows = await transaction.rows(_AUDIT["versions_since"], job_ids=list(entries), versions=floors, since=since)
+    versions = {job_id: changes_of(of_job) for job_id, of_job in groupby(rows, key=itemgetter("job_id"))}
+    return {job_id: versions.get(job_id, []) for job_id in entries}
 
 
 async def _made_around(transaction: Transaction, job_id: UUID, entries: Sequence[Entry]) -> tuple[int, int]:

@@ -25,7 +25,7 @@ class Claims:
         """Take note of what a claim took."""
         if holds:
             # What it took again counts for the claim before no more.
-            self.let_go((execution_id, attempt - 1) for execution_id, attempt in holds)
+            self.let_go([(execution_id, attempt - 1) for execution_id, attempt in holds if attempt > 1])
             self._claim_of.update(dict.fromkeys(holds, claim_id))
             self._held[claim_id] = len(holds)
 

@@ -130,7 +130,7 @@ class PostgresDispatcher:
 
 
 def _dispatch(row: Row) -> Dispatch:
-    return Dispatch(execution_id=row["execution_id"], capability=row["capability"], priority=row["priority"])
+    return Dispatch(row["execution_id"], row["capability"], row["priority"])
 
 
 def _columns(batch: Sequence[Dispatch], *more: str) -> dict[str, list[Any]]:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from ...domain.attempt import Attempt
 from ...domain.execution import ExecutionStatus, JobExecution, OpenExecution, Origin, PastAttempt, SkipReason
+from ...domain.job import JobDefinition
 from ...domain.json import Json, document_of, document_text, encoded
 from ...domain.stored import shared_definition
 from ...domain.trace import SAMPLED
@@ -135,10 +136,10 @@ def open_execution_of(row: Row) -> OpenExecution:
     return OpenExecution(**{**row, "status": ExecutionStatus(row["status"]), "origin": Origin(row["origin"])})
 
 
-def attempt_of(row: Row, definition: str) -> Attempt:
-    """Read what a node, or a sweeper, needs to know of an execution and its job."""
+def attempt_of(row: Row, definition: JobDefinition, *, claimed_at: datetime | None = None) -> Attempt:
+    """Read what a node, or a sweeper, needs to know of an execution of a job."""
     held = row if row["payload"] is None else {**row, "payload": document_of(row["payload"])}
-    return Attempt.of(shared_definition(definition), held)
+    return Attempt.of(definition, held, claimed_at=claimed_at)
 
 
 def dispatch_of(row: Row) -> Dispatch:

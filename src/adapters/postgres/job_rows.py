@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ...domain.counters import JobCounters
 from ...domain.definition import document
 from ...domain.execution import ExecutionStatus
 from ...domain.job import JobDefinition, JobStatus, ScheduledJob
-from ...domain.json import encoded
+from ...domain.json import Json, encoded
 from ...domain.plan import JobChange
+from ...domain.swift import swift
 from ...domain.trace import TraceContext, read_trace_context
 from .transaction import Parameters, Row
 
+_Job: Final = swift(ScheduledJob)
+_Counters: Final = swift(JobCounters)
 _STATUSES: Final = MappingProxyType({status.value: status for status in JobStatus})
 _COUNTED: Final = MappingProxyType({field.name: attrgetter(field.name) for field in fields(JobCounters)})
 _STATE: Final = MappingProxyType(
@@ -46,7 +49,7 @@ _NEVER_NULL: Final = frozenset({"status", "exhausted", "updated_at", "version"})
 
 def job_of(row: Row, counters: Row, definition: JobDefinition) -> ScheduledJob:
     """Read a job with its counters, which may come from a row of their own."""
-    return ScheduledJob(
+    return _Job(
         id=row["id"],
         definition=definition,
         tenant_id=row["tenant_id"],
@@ -71,7 +74,7 @@ def job_of(row: Row, counters: Row, definition: JobDefinition) -> ScheduledJob:
 
 
 def _counters_of(row: Row) -> JobCounters:
-    return JobCounters(
+    return _Counters(
         executions_count=row["executions_count"],
         success_count=row["success_count"],
         failure_count=row["failure_count"],
@@ -151,7 +154,8 @@ def counters_row(job: ScheduledJob) -> Parameters:
 
 
 def change_row(change: JobChange) -> Parameters:
-    """Write one version of a job."""
+    """Write one version of a job; where it left the definition as it was, without that."""
+    kept = _state_alone if change.keeps_definition else _whole
     return {
         "job_id": change.job_id,
         "tenant_id": change.tenant_id,
@@ -159,20 +163,41 @@ def change_row(change: JobChange) -> Parameters:
         "changed_at": change.changed_at,
         "changed_by": change.changed_by,
         "reason": change.reason,
-        "before": None if change.before is None else encoded(change.before),
-        "after": encoded(change.after),
+        "before": None if change.before is None else encoded(kept(change.before)),
+        "after": encoded(kept(change.after)),
     }
 
 
-def change_of(row: Row) -> JobChange:
-    """Read one version of a job."""
-    return JobChange(
-        job_id=row["job_id"],
-        tenant_id=row["tenant_id"],
-        version=row["version"],
-        changed_at=row["changed_at"],
-        changed_by=row["changed_by"],
-        reason=row["reason"],
-        before=None if row["before"] is None else json.loads(row["before"]),
-        after=json.loads(row["after"]),
-    )
+def changes_of(rows: Iterable[Row]) -> list[JobChange]:
+    """Read versions of one job, oldest first; that one has its `definition` with it if its own documents do not."""
+    changes: list[JobChange] = []
+    definition: Json = None
+    for row in rows:
+        before, after = None if row["before"] is None else json.loads(row["before"]), json.loads(row["after"])
+        if row["definition"] is not None:
+            definition = json.loads(row["definition"])
+        if isinstance(after, dict) and "definition" in after:
+            definition = after["definition"]
+        elif isinstance(before, dict) and isinstance(after, dict):
+            before, after = {"definition": definition, **before}, {"definition": definition, **after}
+        changes.append(
+            JobChange(
+                job_id=row["job_id"],
+                tenant_id=row["tenant_id"],
+                version=row["version"],
+                changed_at=row["changed_at"],
+                changed_by=row["changed_by"],
+                reason=row["reason"],
+                before=before,
+                after=after,
+            )
+        )
+    return changes
+
+
+def _whole(recorded: Json) -> Json:
+    return recorded
+
+
+def _state_alone(recorded: Json) -> Json:
+    return {name: value for name, value in cast("Mapping[str, Json]", recorded).items() if name != "definition"}

@@ -24,7 +24,7 @@ from . import audit, filters
 from .accounts import load, read_jobs
 from .database import Database
 from .execution_rows import execution_of
-from .job_rows import change_of, definition_row, job_of
+from .job_rows import changes_of, definition_row, job_of
 from .new_jobs import insert_jobs, refuse_taken_key
 from .plans import write_plans
 from .races import again_if_raced
@@ -79,6 +79,12 @@ class PostgresJobs:
 
         return await self._database.read(work)
 
+    async def ids(self, tenant_id: str, query: JobFilter, *, at_most: int) -> Page[UUID]:
+        """Read the ids of the jobs that match."""
+        parameters = {**_conditions(replace(query, offset=None, cursor=None)), "limit": at_most}
+        [found] = await self._database.rows(_JOBS["matching_jobs"], tenant_id=tenant_id, **parameters)
+        return Page(items=found["ids"], total=found["total"], limit=at_most, offset=None, next_cursor=None)
+
     async def change(
         self,
         tenant_id: str,
@@ -118,7 +124,7 @@ class PostgresJobs:
         )
         if not rows:
             raise JobNotFound(job_id)
-        shown = [change_of(row) for row in rows[:limit] if row["version"] is not None]
+        shown = changes_of(row for row in reversed(rows) if row["version"] is not None)[::-1][:limit]
         return Page(
             items=shown,
             total=rows[0]["total"],

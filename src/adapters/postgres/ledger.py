@@ -27,7 +27,7 @@ from ...ports.ledger import (
     RecentLedgers,
     Sighting,
 )
-from . import attempts, audit, finishing, firing, good_ends, log_rows, recovery
+from . import attempts, audit, finishing, firing, good_ends, last_ends, log_rows, recovery
 from .claims import Claims
 from .database import Database
 from .entries import hold_of
@@ -91,9 +91,10 @@ class PostgresLedger:
     async def finish(self, finishes: Sequence[Finish]) -> Finished:
         """Write how attempts ended: first those that end well and quietly, in one round trip, then the others."""
         well = await self._finished_well(self._unwritten(finishes))
+        if len(well) == len(finishes):
+            return Finished(rejected=[], dispatches=[])
         # If the others fail, the caller repeats the call.
         self._ended_well |= well
-        self._claims.let_go(well)
         others = self._unwritten(finishes)
         finished = await self._finished(others) if others else Finished(rejected=[], dispatches=[])
         self._ended_well.difference_update(map(hold_of, finishes))
@@ -102,14 +103,32 @@ class PostgresLedger:
         return finished
 
     def _unwritten(self, finishes: Sequence[Finish]) -> Sequence[Finish]:
+        if not self._ended_well:
+            return finishes
         return [each for each in finishes if hold_of(each) not in self._ended_well]
 
     async def _finished_well(self, finishes: Sequence[Finish]) -> AbstractSet[Hold]:
+        last = [each for each in finishes if each.is_of_one_time]
+        if not last:
+            return await self._written(good_ends.finish(self._database, finishes))
+        completing = await self._written(last_ends.finish(self._database, last))
+        if len(last) == len(finishes):
+            return completing
+        # If the others fail, the caller repeats the call.
+        self._ended_well |= completing
+        others = [each for each in finishes if not each.is_of_one_time]
+        well = completing | await self._written(good_ends.finish(self._database, others))
+        self._ended_well -= completing
+        return well
+
+    async def _written(self, ends: Awaitable[AbstractSet[Hold]]) -> AbstractSet[Hold]:
         try:
-            return await good_ends.finish(self._database, finishes)
+            written = await ends
         except finishing.REFUSALS:
             # Whose content it is that cannot be kept is for the others' way to find out.
             return frozenset()
+        self._claims.let_go(written)
+        return written
 
     async def _finished(self, finishes: Sequence[Finish]) -> Finished:
         """Write ends whatever follows from them; what is refused costs the others a second try."""

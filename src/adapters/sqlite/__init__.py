@@ -9,6 +9,7 @@ from pathlib import Path
 from ...ports.clock import Clock
 from ...ports.storage import Storage
 from . import migrate
+from .batches import SqliteBatches
 from .connection import UnusableDatabase
 from .database import Database
 from .event_handlers import SqliteEventHandlers
@@ -18,6 +19,7 @@ from .jobs import SqliteJobs
 from .ledger import SqliteLedger
 from .locks import SqliteLocks
 from .outbox import SqliteOutbox
+from .overviews import SqliteOverviews
 from .workers import SqliteWorkers
 
 __all__ = ["UnusableDatabase", "migrate", "open_sqlite"]
@@ -42,6 +44,8 @@ async def open_sqlite(path: Path, clock: Clock, *, busy_timeout: float = 5.0) ->
             events=SqliteEvents(database),
             event_handlers=SqliteEventHandlers(database),
             outbox=SqliteOutbox(database),
+            overviews=SqliteOverviews(database),
+            batches=SqliteBatches(database),
             workers=SqliteWorkers(database),
             locks=SqliteLocks(database),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Final
 from uuid import UUID
 
@@ -14,9 +15,14 @@ from ...domain.stored import own_definition, shared_definition
 from ...ports.dispatcher import Dispatch
 from .dispatches import read_dispatches
 from .facts import tell_of_changes
-from .job_rows import advance_row, change_row, counters_row, job_of, job_row, state_row
+from .job_rows import advance_row, change_row, conclusion_row, counters_row, job_of, job_row, state_row
 from .statements import statements
 from .transaction import Transaction, array
+
+_PLACE: Final = attrgetter(
+    "next_run", "last_run", "last_nominal", "exhausted", "cancelled_at", "deleted_at", "deleted_by"
+)
+"""What of a job's own row its end leaves as it is."""
 
 _JOBS: Final = statements("jobs")
 _EXECUTIONS: Final = statements("executions")
@@ -58,10 +64,17 @@ def settle(transaction: Transaction, accounts: Accounts) -> list[Dispatch]:
 def _save(transaction: Transaction, accounts: Accounts) -> None:
     """Write where jobs stand, no more of it than has moved: most only fire."""
     versioned = {change.job_id for change in accounts.changes}
-    wholly = [job for job in accounts.states if job.id in versioned]
-    advanced = [job for job in accounts.states if job.id not in versioned]
+    advanced: list[ScheduledJob] = []
+    concluded: list[ScheduledJob] = []
+    wholly: list[ScheduledJob] = []
+    for job in accounts.states:
+        if _PLACE(job) == _PLACE(accounts.stored(job.id)):
+            concluded.append(job)
+        else:
+            (wholly if job.id in versioned else advanced).append(job)
     if transaction.run_many(_JOBS["advance"], map(advance_row, advanced)) < len(advanced):
         wholly += advanced
+    transaction.run_many(_JOBS["conclude"], map(conclusion_row, concluded))
     transaction.run_many(_JOBS["save_state"], map(state_row, wholly))
 
 

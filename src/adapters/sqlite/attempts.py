@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from ...ports.ledger import Hold, Lapse, Lease
 from .accounts import load, settle
 from .execution_rows import attempt_of
 from .instants import from_micros, span_micros
+from .readable import readable
 from .statements import statements
 from .transaction import Transaction, array
 
@@ -26,11 +28,8 @@ _LEDGER: Final = statements("ledger")
 def claimed(transaction: Transaction, ids: Sequence[UUID], worker_id: str) -> Sequence[Attempt]:
     """Tell which executions run under a worker."""
     rows = transaction.rows(_LEDGER["attempts"], ids=array(dict.fromkeys(ids)))
-    return [
-        attempt_of({**row, "claimed_at": transaction.now})
-        for row in rows
-        if row["status"] == ExecutionStatus.RUNNING.value and row["worker_id"] == worker_id
-    ]
+    own = (row for row in rows if row["status"] == ExecutionStatus.RUNNING.value and row["worker_id"] == worker_id)
+    return [attempt for _, attempt in readable(own, partial(attempt_of, claimed_at=transaction.now))]
 
 
 def renew(transaction: Transaction, leases: Mapping[Hold, timedelta], worker_id: str) -> Sequence[Hold]:
@@ -89,11 +88,11 @@ def expired(transaction: Transaction, holds: Sequence[Hold]) -> Sequence[Lease]:
     )
     return [
         Lease(
-            attempt=attempt_of(row),
+            attempt=attempt,
             status=ExecutionStatus(row["status"]),
             lease_expires_at=from_micros(row["lease_expires_at"]),
         )
-        for row in transaction.rows(_LEDGER["attempts"], ids=array(ids))
+        for row, attempt in readable(transaction.rows(_LEDGER["attempts"], ids=array(ids)), attempt_of)
     ]
 
 

@@ -14,6 +14,7 @@ from ...domain.json import document_of
 from .dispatches import read_definitions
 from .facts import News, tell_of
 from .instants import from_micros, span_micros
+from .readable import UNREADABLE
 from .statements import statements
 from .transaction import Transaction, array
 
@@ -49,22 +50,24 @@ _LOOK_AHEAD: Final = span_micros(LOOK_AHEAD)
 def claim(transaction: Transaction, ids: Sequence[UUID], worker_id: str) -> Sequence[Attempt]:
     """Take pending, dispatched executions for one worker."""
     wanted = {str(each): each for each in ids}
-    rows = {row[1]: row for row in transaction.tuples(_LEDGER["claimable"], ids=array(wanted))}
+    rows = {row[1]: row for row in transaction.batch(_LEDGER["claimable"], list(wanted))}
     definitions = read_definitions(transaction, (row[2] for row in rows.values()))
     job_ids = {text: UUID(text) for text in definitions}
     now = transaction.now_micros
     attempts: list[Attempt] = []
-    taken: list[tuple[object, ...]] = []
+    taken: list[tuple[int, int, int]] = []
     for text, execution_id in wanted.items():
         if (row := rows.get(text)) is None or (definition := definitions.get(row[2])) is None:
             continue
         held = dict(zip(_COLUMNS, row, strict=True))
-        begins_at = _begins_at(held["available_at"], held["dispatched_at"], now)
-        lease_expires_at = begins_at + definition.lock_timeout_seconds * _SECOND
-        taken.append((begins_at, worker_id, lease_expires_at, held["number"]))
-        held |= {"id": execution_id, "job_id": job_ids[row[2]], "started_at": begins_at, "claimed_at": transaction.now}
-        attempts.append(_attempt(definition, held))
-    transaction.run_many(_LEDGER["claim"], taken)
+        held |= {"id": execution_id, "job_id": job_ids[row[2]], "claimed_at": transaction.now}
+        try:
+            held["started_at"] = begins_at = _begins_at(held["available_at"], held["dispatched_at"], now)
+            attempts.append(_attempt(definition, held))
+        except UNREADABLE:
+            continue
+        taken.append((held["number"], begins_at, begins_at + definition.lock_timeout_seconds * _SECOND))
+    transaction.run(_LEDGER["claim"], taken=array(taken), worker_id=worker_id)
     tell_of(transaction, map(_started, attempts))
     return attempts
 
@@ -84,7 +87,7 @@ def _attempt(definition: JobDefinition, row: dict[str, Any]) -> Attempt:
     row["payload"] = document_of(row["payload"])
     if row["event_id"] is not None:
         row["event_id"] = UUID(row["event_id"])
-    return Attempt.of(definition, row)
+    return Attempt.of(definition, row, claimed_at=row["claimed_at"])
 
 
 def _started(attempt: Attempt) -> News:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from datetime import datetime
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final
@@ -120,7 +121,7 @@ def open_execution_of(row: Row) -> OpenExecution:
     )
 
 
-def attempt_of(row: Row) -> Attempt:
+def attempt_of(row: Row, *, claimed_at: datetime | None = None) -> Attempt:
     """Read what a node, or a sweeper, needs to know of an execution and its job."""
     held = {
         **row,
@@ -133,4 +134,4 @@ def attempt_of(row: Row) -> Attempt:
         "available_at": from_micros(row["available_at"]),
         "event_id": None if row["event_id"] is None else UUID(row["event_id"]),
     }
-    return Attempt.of(shared_definition(row["definition"]), held)
+    return Attempt.of(shared_definition(row["definition"]), held, claimed_at=claimed_at)

@@ -15,7 +15,7 @@ from ...domain.attempt import Finish, Wait, refuse
 from ...domain.event import HandlerCounters
 from ...domain.execution import ExecutionStatus, Origin
 from ...domain.facts import EXECUTION_FACTS, EXECUTION_RETRYING
-from ...domain.json import document_text
+from ...domain.json import Json, document_text, encoded
 from ...ports.ledger import Finished, Hold
 from .accounts import load, settle
 from .dispatches import read_dispatches
@@ -24,7 +24,7 @@ from .execution_rows import past_attempt_text
 from .facts import News, tell_of
 from .instants import from_micros, to_micros
 from .statements import statements
-from .transaction import Transaction, array
+from .transaction import Transaction
 
 _LEDGER: Final = statements("ledger")
 _HANDLERS: Final = statements("event_handlers")
@@ -78,6 +78,18 @@ class _Entry(NamedTuple):
     def has_succeeded(self) -> bool:
         return self.finish.status is ExecutionStatus.SUCCESS
 
+    @property
+    def is_good(self) -> bool:
+        """Tell whether it is a success that left its slot and no error."""
+        finish = self.finish
+        return (
+            finish.status is ExecutionStatus.SUCCESS
+            and finish.releases_slot
+            and finish.error is None
+            and finish.error_type is None
+            and finish.error_stack is None
+        )
+
     def wait(self, now: datetime) -> Wait:
         return self.finish.wait(self.before.failures, now)
 
@@ -107,7 +119,7 @@ def finish(transaction: Transaction, finishes: Sequence[Finish]) -> Finished:
 def _told_apart(transaction: Transaction, finishes: Sequence[Finish]) -> tuple[list[_Entry], list[Hold]]:
     """Separate the finishes that hold their row from those that lost it; the first for a row takes it."""
     ids = [str(each.execution_id) for each in finishes]
-    held = {row[1]: _Held._make(row) for row in transaction.tuples(_LEDGER["held"], ids=array(dict.fromkeys(ids)))}
+    held = {row[1]: _Held._make(row) for row in transaction.batch(_LEDGER["held"], list(dict.fromkeys(ids)))}
     entries: list[_Entry] = []
     rejected: list[Hold] = []
     for text, each in zip(ids, finishes, strict=True):
@@ -138,7 +150,11 @@ def _write(transaction: Transaction, entries: Sequence[_Entry]) -> None:
     transaction.run_many(
         _LEDGER["remember_attempt"], [_past_row(entry) for entry in entries if entry.finish.past_attempt]
     )
-    transaction.run_many(_LEDGER["finish"], [_ended_row(entry) for entry in entries if entry.has_ended])
+    good = [_good_row(entry) for entry in entries if entry.is_good]
+    if good:
+        transaction.run(_LEDGER["finish_well"], ended=encoded(good))
+    others = [_ended_row(entry) for entry in entries if entry.has_ended and not entry.is_good]
+    transaction.run_many(_LEDGER["finish"], others)
     returned = [_returned_row(entry, transaction.now) for entry in entries if not entry.has_ended]
     transaction.run_many(_LEDGER["hand_back"], returned)
 
@@ -147,6 +163,19 @@ def _past_row(entry: _Entry) -> tuple[object, ...]:
     past = entry.finish.past_attempt
     text = None if past is None else past_attempt_text(replace(past, worker_id=entry.before.worker_id))
     return text, entry.before.number
+
+
+def _good_row(entry: _Entry) -> list[Json]:
+    finish = entry.finish
+    return [
+        entry.before.number,
+        finish.attempt,
+        finish.failures,
+        to_micros(finish.started_at),
+        to_micros(finish.completed_at),
+        finish.duration_ms,
+        document_text(finish.result),
+    ]
 
 
 def _ended_row(entry: _Entry) -> tuple[object, ...]:

@@ -100,6 +100,18 @@ def advance_row(job: ScheduledJob) -> tuple[object, ...]:
     )
 
 
+def conclusion_row(job: ScheduledJob) -> tuple[object, ...]:
+    """Write how a job ended, or came out so far."""
+    return (
+        job.status.value,
+        None if job.outcome is None else job.outcome.value,
+        to_micros(job.completed_at),
+        to_micros(job.updated_at),
+        job.version,
+        str(job.id),
+    )
+
+
 def counters_row(job: ScheduledJob) -> tuple[object, ...]:
     """Write what a job's executions add up to: the fields of `JobCounters` in their order, then the job's id."""
     return *_COUNTS(job.counters), str(job.id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -68,6 +69,17 @@ class SqliteJobs:
                 offset=query.offset,
                 next_cursor=write_cursor(query, _position(query, shown[-1])) if len(ids) > len(shown) else None,
             )
+
+        return await self._database.read(work)
+
+    async def ids(self, tenant_id: str, query: JobFilter, *, at_most: int) -> Page[UUID]:
+        """Read the ids of the jobs that match."""
+        parameters = {**_conditions(replace(query, offset=None, cursor=None)), "limit": at_most}
+
+        def work(transaction: Transaction) -> Page[UUID]:
+            [found] = transaction.rows(_JOBS["matching_jobs"], tenant_id=tenant_id, **parameters)
+            ids = [UUID(job_id) for job_id in json.loads(found["ids"])]
+            return Page(items=ids, total=found["total"], limit=at_most, offset=None, next_cursor=None)
 
         return await self._database.read(work)
 

@@ -12,7 +12,7 @@ from .transaction import Row
 T = TypeVar("T")
 
 # Such a row may lack anything and hold anything: each of these says that it does.
-_UNREADABLE: Final = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+UNREADABLE: Final = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 
 
 def readable(rows: Iterable[Row], read: Callable[[Row], T]) -> Iterator[tuple[Row, T]]:
@@ -20,7 +20,7 @@ def readable(rows: Iterable[Row], read: Callable[[Row], T]) -> Iterator[tuple[Ro
     for row in rows:
         try:
             found = read(row)
-        except _UNREADABLE:
+        except UNREADABLE:
             continue
         yield row, found
 
@@ -34,5 +34,5 @@ def read_asked_for(row: Row, read: Callable[[Row], T]) -> T:
     """
     try:
         return read(row)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise Conflict(f"what is stored as {row['id']} cannot be read ({error})", UUID(row["id"])) from error

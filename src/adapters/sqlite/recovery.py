@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from ...ports.dispatcher import Dispatch
@@ -13,7 +13,7 @@ from ...ports.ledger import Purged, Ready, Sighting
 from .dispatches import dispatches_of, read_dispatches
 from .instants import from_micros, span_micros, to_micros
 from .statements import statements
-from .transaction import LARGEST, Transaction, array, object_of
+from .transaction import LARGEST, Parameters, Transaction, array, object_of
 
 _LEDGER: Final = statements("ledger")
 
@@ -48,15 +48,19 @@ def undelivered(
     after: Sighting | None,
 ) -> Sequence[tuple[Dispatch, datetime]]:
     """List dispatches that nobody has claimed for too long."""
-    rows = transaction.tuples(
-        _LEDGER["undelivered"],
-        capabilities=None if capabilities is None else array(capabilities),
-        now=transaction.now_micros,
-        grace=span_micros(grace),
-        limit=limit,
-        after_at=-LARGEST if after is None else to_micros(after[1]),
-        after_id="" if after is None else str(after[0]),
-    )
+    now, patience = transaction.now_micros, span_micros(grace)
+    parameters: Parameters = {
+        "capabilities": None if capabilities is None else array(capabilities),
+        "now": now,
+        "grace": patience,
+        "after_at": -LARGEST if after is None else to_micros(after[1]),
+        "after_id": "" if after is None else str(after[0]),
+    }
+    rows: list[tuple[Any, ...]] = []
+    # What was dispatched between the two is waited for, and may be a great deal.
+    for later_than, until in ((-LARGEST, now - patience), (now, LARGEST)):
+        bounds = {"later_than": later_than, "until": until, "limit": limit - len(rows)}
+        rows += transaction.tuples(_LEDGER["undelivered"], **parameters, **bounds)
     dispatches = dispatches_of(transaction, [row[:3] for row in rows])
     return list(zip(dispatches, (from_micros(row[3]) for row in rows), strict=True))
 

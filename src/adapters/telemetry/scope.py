@@ -6,43 +6,36 @@ import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from contextvars import ContextVar, Token
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from ...domain.trace import TraceContext
-from ...ports.telemetry import Attribute, SpanStart
+from ...ports.telemetry import Attribute, SpanStart, Subject
 
 T = TypeVar("T")
 
 INNERMOST: Final[ContextVar[TraceContext | None]] = ContextVar("tocsin_span", default=None)
-"""The innermost span of Tocsin's own; None outside of any."""
+"""The innermost span that was begun here; None outside of any."""
 
-ABOUT: Final[ContextVar[Mapping[str, object]]] = ContextVar("tocsin_about", default=MappingProxyType({}))
-"""The fields that every line carries here."""
+SUBJECT: Final[ContextVar[Subject | None]] = ContextVar("tocsin_subject", default=None)
+"""What the task is about; None for most."""
 
 UNRECORDED: Final = 0
 """The flags of a trace that begins where nobody records one."""
 
 
-class About:
-    """Adds fields to the lines of its block."""
+def innermost() -> TraceContext | None:
+    """Tell the innermost span of Tocsin's own: one that was begun here, or else that of the task's subject."""
+    if (span := INNERMOST.get()) is not None:
+        return span
+    subject = SUBJECT.get()
+    return None if subject is None else subject.trace
 
-    __slots__ = ("_fields", "_token")
 
-    def __init__(self, fields: Mapping[str, object]) -> None:
-        self._fields = fields
-        self._token: Token[Mapping[str, object]] | None = None
-
-    def __enter__(self) -> None:
-        """Add them."""
-        self._token = ABOUT.set({**ABOUT.get(), **self._fields})
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Take them away."""
-        if self._token is not None:
-            leave(ABOUT, self._token)
+def surroundings() -> Mapping[str, object]:
+    """Give the fields that every line carries here."""
+    subject = SUBJECT.get()
+    return {} if subject is None else subject.fields
 
 
 class UnrecordedSpan:

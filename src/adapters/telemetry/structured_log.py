@@ -15,15 +15,11 @@ from uuid import UUID
 import structlog
 from structlog.typing import Processor
 
+from ...domain.secrecy import MASK, names_secret
 from ...domain.trace import TraceContext
-from ...ports.telemetry import Attribute, Metric, Span, SpanStart
-from .scope import ABOUT, INNERMOST, About, UnrecordedSpan
+from ...ports.telemetry import Attribute, Metric, Span, SpanStart, Subject
+from .scope import INNERMOST, SUBJECT, UnrecordedSpan, innermost, surroundings
 
-_SECRETS: Final = (
-    *("password", "passwd", "secret", "token", "authorization", "cookie", "credential"),
-    *("api_key", "apikey", "private_key"),
-)
-_MASK: Final = "***"
 _DEPTH: Final = 8
 _URL_PASSWORD: Final = re.compile(r"(://[^/@\s:?#]*:)[^/@\s]+@")
 
@@ -86,7 +82,7 @@ class StructuredLog:
 
     def current(self) -> TraceContext | None:
         """Tell the innermost span of Tocsin's own."""
-        return INNERMOST.get()
+        return innermost()
 
     def span(self, start: SpanStart) -> AbstractContextManager[Span]:
         """Give a span its place."""
@@ -95,15 +91,12 @@ class StructuredLog:
     def record(self, start: SpanStart, *, ended_at: datetime) -> None:
         """Do nothing."""
 
-    def about(self, **fields: object) -> AbstractContextManager[None]:
-        """Put fields into every line of the block."""
-        return About(fields)
-
-    def dedicate(self, place: TraceContext | None, **fields: object) -> None:
-        """Put this task under a span, and fields into its lines."""
-        ABOUT.set({**ABOUT.get(), **fields})
-        if place is not None:
-            INNERMOST.set(place)
+    def dedicate(self, subject: Subject) -> None:
+        """Have this task be about a subject."""
+        SUBJECT.set(subject)
+        if INNERMOST.get() is not None:
+            # Of whoever began this task.
+            INNERMOST.set(None)
 
     def add(self, metric: Metric, amount: int = 1, **labels: Attribute) -> None:
         """Do nothing."""
@@ -117,9 +110,9 @@ class StructuredLog:
 
 def add_surroundings(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:  # noqa: ANN401 - structlog's signature
     """Add what the code that writes the line is about, and the span that it runs under, unless the line says so."""
-    for name, value in ABOUT.get().items():
+    for name, value in surroundings().items():
         event.setdefault(name, str(value) if isinstance(value, UUID) else value)
-    if (span := INNERMOST.get()) is not None:
+    if (span := innermost()) is not None:
         event.setdefault("trace_id", span.trace_id)
         event.setdefault("span_id", span.span_id)
     return event
@@ -133,11 +126,11 @@ def mask_secrets(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMap
 
 
 def _masked(name: object, value: object, depth: int = 0) -> object:
-    if isinstance(name, str) and any(secret in name.lower().replace("-", "_") for secret in _SECRETS):
-        return _MASK
+    if isinstance(name, str) and names_secret(name):
+        return MASK
     match value:
         case str() if "://" in value:
-            return _URL_PASSWORD.sub(rf"\1{_MASK}@", value)
+            return _URL_PASSWORD.sub(rf"\1{MASK}@", value)
         case Mapping() if depth < _DEPTH:
             return {key: _masked(key, each, depth + 1) for key, each in value.items()}
         case list() | tuple() if depth < _DEPTH:

@@ -30,7 +30,7 @@ from opentelemetry.trace import (
 
 from ...domain.trace import SAMPLED, TraceContext
 from ...ports.telemetry import Attribute, SpanKind, SpanStart
-from .scope import INNERMOST, leave
+from .scope import INNERMOST, innermost, leave
 
 SCOPE: Final = "tocsin"
 MESSAGE_LENGTH: Final = 1024
@@ -121,7 +121,7 @@ class Tracing:
     def current(self) -> TraceContext | None:
         """Tell the innermost span of this task, be it Tocsin's or another's."""
         context = get_current_span().get_span_context()
-        return _read(context, _header(context.trace_state)) if context.is_valid else INNERMOST.get()
+        return _read(context, _header(context.trace_state)) if context.is_valid else innermost()
 
     def span(self, start: SpanStart) -> RecordedSpan:
         """Begin a span now."""
@@ -174,7 +174,7 @@ def _write(context: TraceContext) -> SpanContext:
     return SpanContext(
         int(context.trace_id, 16),
         int(context.span_id, 16),
-        is_remote=context != INNERMOST.get(),
+        is_remote=context != innermost(),
         trace_flags=TraceFlags(context.flags),
         trace_state=TraceState.from_header([context.tracestate]) if context.tracestate else None,
     )

@@ -86,13 +86,20 @@ def misplaced(field: str, message: str) -> PydanticCustomError:
 
 def field_errors(details: Iterable[ErrorDetails]) -> list[FieldError]:
     """Turn what pydantic found into fields, as dotted paths, and what is wrong with them."""
-    return [FieldError(_path(detail), _message(detail)) for detail in details]
+    every = list(details)
+    within = {detail["loc"][:length] for detail in every for length in range(len(detail["loc"]))}
+    # Entries that are at fault themselves do not count, so that a list of them is said to be too short as well.
+    told = (detail for detail in every if detail["type"] != "too_short" or detail["loc"] not in within)
+    return [FieldError(_path(detail), _message(detail)) for detail in told]
 
 
 def _path(detail: ErrorDetails) -> str:
     named = _context(detail).get("field")
+    place = _place(detail)
+    job = f"jobs[{place[1]}]" if place[:1] == ("jobs",) and len(place) > 1 else None
+    inner = place[2:] if job else place
     # An unknown field may be called anything, and what it is called goes into the answer.
-    path = str(named) if named else ".".join(map(str, _place(detail)))[:255]
+    path = ".".join(filter(None, (job, str(named) if named else ".".join(map(str, inner)))))[:255]
     return path.encode("utf-8", "replace").decode() or "body"
 
 

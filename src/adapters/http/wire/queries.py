@@ -52,10 +52,10 @@ def _flag(value: object) -> object:
     return {"true": True, "1": True, "false": False, "0": False}.get(value, value) if isinstance(value, str) else value
 
 
-_NUMERIC: Final = BeforeValidator(_number)
+NUMERIC: Final = BeforeValidator(_number)
 
-Count: TypeAlias = Annotated[int, Field(ge=0), _NUMERIC]
-Limit: TypeAlias = Annotated[int, Field(ge=LIMIT_BOUNDS[0], le=LIMIT_BOUNDS[1]), _NUMERIC]
+Count: TypeAlias = Annotated[int, Field(ge=0), NUMERIC]
+Limit: TypeAlias = Annotated[int, Field(ge=LIMIT_BOUNDS[0], le=LIMIT_BOUNDS[1]), NUMERIC]
 When: TypeAlias = Annotated[Instant, BeforeValidator(_instant)]
 YesNo: TypeAlias = Annotated[bool, Field(strict=True), BeforeValidator(_flag)]
 Term: TypeAlias = Annotated[Text, Field(max_length=TEXT_BOUNDS["name"][1])]
@@ -172,7 +172,7 @@ class LogQuery(Input):
     """Which lines: past the first `after`, `limit` at most; `follow` sends them as they come, without a limit."""
 
     after: Count = 0
-    limit: Annotated[int, Field(ge=LOG_BOUNDS[0], le=LOG_BOUNDS[1]), _NUMERIC] = 250
+    limit: Annotated[int, Field(ge=LOG_BOUNDS[0], le=LOG_BOUNDS[1]), NUMERIC] = 250
     follow: YesNo = Field(default=False, description="1: as server-sent events, until the execution has ended.")
 
 
@@ -198,7 +198,7 @@ class PreviewQuery(Input):
     refusal: ClassVar[type[InvalidInput]] = InvalidSchedule
 
     after: When | None = None
-    count: Annotated[int, Field(ge=PREVIEW_BOUNDS[0], le=PREVIEW_BOUNDS[1]), _NUMERIC] = 10
+    count: Annotated[int, Field(ge=PREVIEW_BOUNDS[0], le=PREVIEW_BOUNDS[1]), NUMERIC] = 10
 
 
 class PeriodQuery(Input):

@@ -27,14 +27,26 @@ LIMIT :limit;
 
 -- name: versions_since
 -- For each job with a version, that version and the later ones; without one, from the one in force at an instant on.
--- What a job works with says nothing about when it fires.
+-- What a job works with says nothing about when it fires. A version that did not change the definition does not repeat
+-- it; the oldest of a job is told it.
 SELECT
     v.job_id, v.tenant_id, v.version, v.changed_at, v.changed_by, v.reason,
     v.before::jsonb #- '{definition,payload}' #- '{definition,metadata}' AS before,
-    v.after::jsonb #- '{definition,payload}' #- '{definition,metadata}' AS after
+    v.after::jsonb #- '{definition,payload}' #- '{definition,metadata}' AS after,
+    CASE WHEN v.version = first.version AND v.after -> 'definition' IS NULL
+        THEN (
+            SELECT b.after::jsonb #- '{definition,payload}' #- '{definition,metadata}' -> 'definition'
+            FROM job_versions AS b
+            WHERE b.job_id = v.job_id AND b.version < v.version AND b.after -> 'definition' IS NOT NULL
+            ORDER BY b.version DESC
+            LIMIT 1
+        )
+    END AS definition
 FROM unnest(:job_ids::uuid[], :versions::integer[]) WITH ORDINALITY AS wanted (job_id, version, place)
-JOIN job_versions AS v
-    ON v.job_id = wanted.job_id AND v.version >= coalesce(
+CROSS JOIN LATERAL (
+    SELECT min(o.version) AS version
+    FROM job_versions AS o
+    WHERE o.job_id = wanted.job_id AND o.version >= coalesce(
         wanted.version,
         (
             SELECT max(b.version) FROM job_versions AS b
@@ -42,6 +54,8 @@ JOIN job_versions AS v
         ),
         0
     )
+) AS first
+JOIN job_versions AS v ON v.job_id = wanted.job_id AND v.version >= first.version
 ORDER BY wanted.place, v.version;
 
 -- name: made_around

@@ -30,7 +30,7 @@ SELECT * FROM unnest(
 );
 
 -- name: insert_versions
--- Every version is kept with what was before and after: the proof needs it.
+-- Every version is kept with what was before and after, the proof needs it; the definition only where it changed.
 INSERT INTO job_versions (job_id, tenant_id, version, changed_at, changed_by, reason, before, after)
 SELECT * FROM unnest(
     :job_id::uuid[], :tenant_id::text[], :version::integer[], :changed_at::timestamptz[], :changed_by::text[],
@@ -211,7 +211,7 @@ SELECT * FROM jobs WHERE id = :id AND deleted_at IS NULL FOR NO KEY UPDATE;
 
 -- name: versions
 -- Newest first, with the count of all of them, also where a page holds none. Also those of a deleted job, since its
--- ledger outlives it.
+-- ledger outlives it. A version that did not change the definition does not repeat it; the oldest of a page is told it.
 WITH recorded AS NOT MATERIALIZED (SELECT * FROM job_versions WHERE job_id = :job_id AND tenant_id = :tenant_id),
 
 page AS (
@@ -221,7 +221,18 @@ page AS (
     LIMIT :limit
 )
 
-SELECT everything.total, page.*
+SELECT
+    everything.total,
+    page.*,
+    CASE WHEN page.version = (SELECT min(version) FROM page) AND page.after -> 'definition' IS NULL
+        THEN (
+            SELECT b.after -> 'definition'
+            FROM recorded AS b
+            WHERE b.version < page.version AND b.after -> 'definition' IS NOT NULL
+            ORDER BY b.version DESC
+            LIMIT 1
+        )
+    END AS definition
 FROM (SELECT count(*) AS total FROM recorded) AS everything
 LEFT JOIN page ON true
 WHERE everything.total > 0

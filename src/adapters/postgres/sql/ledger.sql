@@ -219,12 +219,13 @@ ended AS (
     UPDATE executions AS e
     SET
         status = 'success', failures = 0, result = f.result, error = NULL, error_type = NULL, error_stack = NULL,
-        started_at = coalesce(f.started_at, e.started_at), completed_at = f.completed_at,
-        duration_ms = coalesce(f.duration_ms, 0), holds_slot = false, lease_expires_at = NULL
+        started_at = coalesce('epoch'::timestamptz + f.started_us * interval '1 microsecond', e.started_at),
+        completed_at = 'epoch'::timestamptz + f.completed_us * interval '1 microsecond',
+        duration_ms = f.duration_ms, holds_slot = false, lease_expires_at = NULL
     FROM unnest(
-        :ids::uuid[], :attempt::integer[], :result::json[], :started_at::timestamptz[], :completed_at::timestamptz[],
+        :ids::uuid[], :attempt::integer[], :result::json[], :started_us::bigint[], :completed_us::bigint[],
         :duration_ms::bigint[]
-    ) AS f (id, attempt, result, started_at, completed_at, duration_ms)
+    ) AS f (id, attempt, result, started_us, completed_us, duration_ms)
     WHERE e.id = f.id AND e.attempt = coalesce(f.attempt, 1) AND e.id = ANY(ARRAY(SELECT id FROM held))
     RETURNING e.id, e.job_id, e.duration_ms
 ),
@@ -251,6 +252,93 @@ counted AS (
         GROUP BY job_id
     ) AS s
     WHERE c.job_id = s.job_id AND c.job_id = ANY(ARRAY(SELECT job_id FROM ended))
+)
+
+SELECT id FROM ended;
+
+-- name: finish_last
+-- Good ends with which a job of one time is completed: the last of what it had to run, by its schedule or a retry of that,
+-- made by no event and told to nobody. Words `with_outcome` and `conclude` of the domain's plan, and its `JobCounters`.
+-- Each row is judged as it stands once it is locked. What is joined to `ended` is looked up row by row, since the server
+-- takes that for one row; to name the ids again would have it go through all of them for each.
+WITH ending AS MATERIALIZED (
+    SELECT j.id, j.tenant_id, j.status, j.version, j.last_nominal
+    FROM jobs AS j
+    WHERE
+        j.id = ANY(ARRAY(SELECT e.job_id FROM executions AS e WHERE e.id = ANY(:ids::uuid[])))
+        AND j.exhausted AND j.type = 'one_time' AND j.status IN ('active', 'paused') AND j.deleted_at IS NULL
+        AND NOT EXISTS (
+            SELECT FROM event_listeners AS l
+            WHERE l.expires_at IS NULL OR l.expires_at > coalesce(:now::timestamptz, now())
+        )
+    ORDER BY j.id
+    FOR NO KEY UPDATE
+),
+
+alone AS MATERIALIZED (
+    SELECT c.job_id
+    FROM job_counters AS c
+    WHERE c.job_id = ANY(ARRAY(SELECT id FROM ending)) AND c.live = 1
+    ORDER BY c.job_id
+    FOR NO KEY UPDATE
+),
+
+held AS MATERIALIZED (
+    SELECT e.id, e.job_id, e.holds_slot
+    FROM executions AS e
+    WHERE
+        e.id = ANY(:ids::uuid[]) AND e.status || '' = 'running' AND e.event_handler_id IS NULL
+        AND e.origin IN ('schedule', 'retry')
+        AND (e.job_id IN (SELECT job_id FROM alone)) IS TRUE
+        AND ((e.job_id, e.scheduled_at) IN (SELECT id, last_nominal FROM ending)) IS TRUE
+    ORDER BY e.id
+    FOR NO KEY UPDATE
+),
+
+ended AS (
+    UPDATE executions AS e
+    SET
+        status = 'success', failures = 0, result = f.result, error = NULL, error_type = NULL, error_stack = NULL,
+        started_at = coalesce('epoch'::timestamptz + f.started_us * interval '1 microsecond', e.started_at),
+        completed_at = 'epoch'::timestamptz + f.completed_us * interval '1 microsecond',
+        duration_ms = f.duration_ms, holds_slot = false, lease_expires_at = NULL
+    FROM unnest(
+        :ids::uuid[], :attempt::integer[], :result::json[], :started_us::bigint[], :completed_us::bigint[],
+        :duration_ms::bigint[]
+    ) AS f (id, attempt, result, started_us, completed_us, duration_ms)
+    WHERE e.id = f.id AND e.attempt = coalesce(f.attempt, 1) AND e.id = ANY(ARRAY(SELECT id FROM held))
+    RETURNING e.id, e.job_id, e.duration_ms
+),
+
+closed AS (DELETE FROM open_executions WHERE execution_id = ANY(ARRAY(SELECT id FROM ended))),
+
+counted AS (
+    UPDATE job_counters AS c
+    SET
+        executions_count = c.executions_count + 1, success_count = c.success_count + 1, consecutive_failures = 0,
+        duration_total_ms = c.duration_total_ms + ended.duration_ms, live = 0,
+        slots_taken = c.slots_taken - (ended.id IN (SELECT id FROM held WHERE holds_slot))::integer
+    FROM ended
+    WHERE c.job_id = ended.job_id
+),
+
+completed AS (
+    UPDATE jobs
+    SET
+        status = :completed::text, outcome = 'success', next_run = NULL, version = version + 1,
+        updated_at = coalesce(:now::timestamptz, now()), completed_at = coalesce(:now::timestamptz, now()),
+        cancelled_at = NULL
+    WHERE id = ANY(ARRAY(SELECT job_id FROM ended))
+),
+
+recorded AS (
+    INSERT INTO job_versions (job_id, tenant_id, version, changed_at, changed_by, reason, before, after)
+    SELECT
+        j.id, j.tenant_id, j.version + 1, coalesce(:now::timestamptz, now()), NULL, :reason::text,
+        json_build_object('status', j.status, 'deleted', false),
+        json_build_object('status', :completed::text, 'deleted', false)
+    FROM ending AS j
+    WHERE (j.id IN (SELECT job_id FROM ended)) IS TRUE
 )
 
 SELECT id FROM ended;
@@ -566,13 +654,19 @@ RETURNING id;
 
 -- name: remove_jobs
 -- Deleted jobs that the ledger no longer needs; their versions and counters go with them.
-DELETE FROM jobs
-WHERE id = ANY(ARRAY(
-    SELECT j.id
-    FROM jobs AS j
-    WHERE j.deleted_at < :before AND NOT EXISTS (SELECT 1 FROM executions AS e WHERE e.job_id = j.id)
-    ORDER BY j.deleted_at
-    LIMIT :limit
-    FOR UPDATE SKIP LOCKED
-))
-RETURNING id;
+WITH removed AS (
+    DELETE FROM jobs
+    WHERE id = ANY(ARRAY(
+        SELECT j.id
+        FROM jobs AS j
+        WHERE j.deleted_at < :before AND NOT EXISTS (SELECT 1 FROM executions AS e WHERE e.job_id = j.id)
+        ORDER BY j.deleted_at
+        LIMIT :limit
+        FOR UPDATE SKIP LOCKED
+    ))
+    RETURNING id
+),
+
+forgotten AS (DELETE FROM job_versions WHERE job_id = ANY(ARRAY(SELECT id FROM removed)))
+
+SELECT id FROM removed;

@@ -119,7 +119,7 @@ WHERE
 WITH stale AS (
     SELECT job_id FROM executions
     WHERE status = 'pending' AND available_at < :before AND (:tenant_id IS NULL OR tenant_id = :tenant_id)
-    ORDER BY dispatched_at, available_at, id
+    ORDER BY dispatched_at, id
     LIMIT :sample
 )
 

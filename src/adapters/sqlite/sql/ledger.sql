@@ -1,21 +1,26 @@
 -- name: claimable
 -- Whoever does not get the row drops the message, so duplicate deliveries are harmless.
 SELECT
-    e.rowid, e.id, e.job_id, e.tenant_id, e.attempt, e.failures, e.max_retries, e.scheduled_at, e.created_at,
-    e.available_at, e.dispatched_at, e.origin, e.depth, e.idempotency_key, e.correlation_id, e.event_id, e.trace_id,
-    e.span_id, e.trace_flags, e.tracestate, e.payload
+    json_group_array(
+        json_array(
+            e.rowid, e.id, e.job_id, e.tenant_id, e.attempt, e.failures, e.max_retries, e.scheduled_at, e.created_at,
+            e.available_at, e.dispatched_at, e.origin, e.depth, e.idempotency_key, e.correlation_id, e.event_id,
+            e.trace_id, e.span_id, e.trace_flags, e.tracestate, e.payload
+        )
+    ) AS claimable
 FROM json_each(:ids) AS wanted
 CROSS JOIN executions AS e ON e.id = wanted.value
 WHERE e.status = 'pending' AND e.dispatched_at IS NOT NULL;
 
 -- name: claim
 -- A claim raises the attempt, which is the fence of every later write.
--- ?1 started_at, ?2 worker_id, ?3 lease_expires_at, ?4 rowid
+-- Each of :taken is [rowid, started_at, lease_expires_at].
 UPDATE executions
 SET
-    status = 'running', attempt = attempt + 1, started_at = ?1, next_retry_at = NULL, redispatches = 0,
-    worker_id = ?2, lease_expires_at = ?3
-WHERE rowid = ?4 AND status = 'pending';
+    status = 'running', attempt = attempt + 1, started_at = json_extract(taken.value, '$[1]'), next_retry_at = NULL,
+    redispatches = 0, worker_id = :worker_id, lease_expires_at = json_extract(taken.value, '$[2]')
+FROM json_each(:taken) AS taken
+WHERE executions.rowid = json_extract(taken.value, '$[0]') AND status = 'pending';
 
 -- name: attempts
 -- What a node needs in order to run and settle what it holds, in the order of the ids.
@@ -49,8 +54,12 @@ WHERE e.attempt = json_extract(hold.value, '$[1]') AND e.status = 'running';
 -- name: held
 -- What a finish is held against: a worker that lost its lease must not overwrite what its successor did.
 SELECT
-    e.rowid, e.id, e.job_id, e.tenant_id, e.origin, e.scheduled_at, e.attempt, e.failures, e.holds_slot, e.worker_id,
-    e.lease_expires_at, e.event_handler_id
+    json_group_array(
+        json_array(
+            e.rowid, e.id, e.job_id, e.tenant_id, e.origin, e.scheduled_at, e.attempt, e.failures, e.holds_slot,
+            e.worker_id, e.lease_expires_at, e.event_handler_id
+        )
+    ) AS held
 FROM json_each(:ids) AS wanted
 CROSS JOIN executions AS e ON e.id = wanted.value
 WHERE e.status = 'running';
@@ -59,6 +68,20 @@ WHERE e.status = 'running';
 -- An attempt that ended without ending its execution.
 -- ?1 the attempt, ?2 rowid
 UPDATE executions SET past_attempts = json_insert(past_attempts, '$[#]', json(?1)) WHERE rowid = ?2;
+
+-- name: finish_well
+-- What most attempts come to, all of a batch in one statement.
+-- Each of :ended is [rowid, attempt, failures, started_at or null, completed_at, duration_ms, result].
+UPDATE executions
+SET
+    status = 'success', failures = json_extract(ended.value, '$[2]'), error = NULL, error_type = NULL,
+    error_stack = NULL, started_at = ifnull(json_extract(ended.value, '$[3]'), started_at),
+    completed_at = json_extract(ended.value, '$[4]'), duration_ms = json_extract(ended.value, '$[5]'),
+    result = json_extract(ended.value, '$[6]'), holds_slot = 0, lease_expires_at = NULL
+FROM json_each(:ended) AS ended
+WHERE
+    executions.rowid = json_extract(ended.value, '$[0]') AND attempt = json_extract(ended.value, '$[1]')
+    AND status = 'running';
 
 -- name: finish
 -- An end; slot and lease stay while the handler is not really gone.
@@ -119,7 +142,7 @@ ORDER BY e.lease_expires_at, e.id;
 
 -- name: ready
 -- Retries whose delay has passed, and work handed back for later.
-SELECT id FROM executions
+SELECT id FROM executions INDEXED BY executions_ready
 WHERE status = 'pending' AND dispatched_at IS NULL AND available_at IS NOT NULL AND available_at <= :now
 ORDER BY available_at, id
 LIMIT :limit;
@@ -130,17 +153,19 @@ UPDATE executions SET dispatched_at = :now WHERE id IN (SELECT value FROM json_e
 
 -- name: next_available
 -- Until when the sweeper may sleep.
-SELECT min(available_at) AS next_available_at FROM executions
+SELECT min(available_at) AS next_available_at FROM executions INDEXED BY executions_ready
 WHERE status = 'pending' AND dispatched_at IS NULL AND available_at IS NOT NULL;
 
 -- name: undelivered
--- The patience doubles with each repeat, so that a backlog is no storm of repeats. What was dispatched in the
--- future was so before the clock was set back. The capability is worded as the domain does.
+-- Of what was dispatched later than one instant and not later than another, so that neither is walked through. The
+-- patience doubles with each repeat, so that a backlog is no storm of repeats. What was dispatched in the future was so
+-- before the clock was set back. The capability is worded as the domain does.
 SELECT e.id, e.job_id, e.priority, e.dispatched_at
 FROM executions AS e
 CROSS JOIN jobs AS j ON j.id = e.job_id
 WHERE
     e.status = 'pending' AND e.available_at IS NOT NULL AND e.dispatched_at IS NOT NULL
+    AND e.dispatched_at > :later_than AND e.dispatched_at <= :until
     AND (e.dispatched_at + (:grace << min(e.redispatches, 6)) <= :now OR e.dispatched_at > :now)
     AND (e.dispatched_at, e.id) > (:after_at, :after_id)
     AND (

@@ -1,0 +1,1 @@
+"""The pages, and in `site` what of them is made from the code."""

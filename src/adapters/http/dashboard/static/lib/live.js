@@ -1,0 +1,120 @@
+// What happens, as it happens: one stream of Tocsin's own facts for all of a tab, or asking again where there is none.
+import { BASE } from "./api.js";
+import { createStore } from "./store.js";
+import { useEffect, useRef } from "./html.js";
+
+const FACTS = [
+  ...["created", "updated", "paused", "resumed", "cancelled", "deleted"].map((each) => `tocsin.job.${each}`),
+  ...["created", "started", "retrying", "succeeded", "failed", "timed_out", "cancelled", "skipped"].map(
+    (each) => `tocsin.execution.${each}`,
+  ),
+  "tocsin.node.lost",
+  "tocsin.ledger.anomaly",
+];
+const POLL_MS = 5000;
+const RETRY_MS = [1000, 2000, 5000, 10000, 30000];
+
+// More than this and each look at a list is cheaper than what the stream tells of it.
+const MOST_FACTS = 1500;
+const WINDOW_MS = 5000;
+const REST_MS = 60000;
+
+/** "connecting", "live", or "polling". */
+export const connection = createStore("connecting");
+
+const listeners = new Set();
+let source = null;
+let position = null;
+let failures = 0;
+let timer = null;
+let poll = null;
+let counted = 0;
+let countedSince = 0;
+
+/** Begin, and from now on let the connection go whenever nobody looks: a browser has few for each host. */
+export function startLive() {
+  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+  open();
+}
+
+function open() {
+  if (source || document.hidden) return;
+  clearTimeout(timer);
+  source = new EventSource(`${BASE}/stream${position ? `?after=${encodeURIComponent(position)}` : ""}`);
+  source.onopen = () => {
+    failures = 0;
+    setConnection("live");
+  };
+  source.onerror = () => {
+    // While it is CONNECTING the browser comes back by itself, behind the last message.
+    setConnection("polling");
+    if (source.readyState === EventSource.CLOSED) lost();
+  };
+  for (const name of FACTS) source.addEventListener(name, received);
+}
+
+function close() {
+  clearTimeout(timer);
+  source?.close();
+  source = null;
+  setConnection("connecting");
+}
+
+function lost() {
+  // Refused, perhaps because the position is not kept any more: begin anew, and look at everything afresh.
+  source = null;
+  position = null;
+  tell(null);
+  timer = setTimeout(open, RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
+}
+
+function received(message) {
+  position = message.lastEventId || position;
+  if (isTooMuch()) {
+    source.close();
+    source = null;
+    position = null;
+    setConnection("polling");
+    timer = setTimeout(open, REST_MS);
+    return;
+  }
+  tell({ name: message.type, ...JSON.parse(message.data) });
+}
+
+function isTooMuch() {
+  const now = Date.now();
+  if (now - countedSince > WINDOW_MS) {
+    countedSince = now;
+    counted = 0;
+  }
+  counted += 1;
+  return counted > MOST_FACTS;
+}
+
+function setConnection(state) {
+  connection.set(state);
+  clearInterval(poll);
+  poll = state === "polling" ? setInterval(() => document.hidden || tell(null), POLL_MS) : null;
+  if (state === "live") tell(null);
+}
+
+function tell(fact) {
+  for (const listener of [...listeners]) listener(fact);
+}
+
+/**
+ * Call back with each fact whose name begins with one of `prefixes`, and with null where something may have been
+ * missed: at each connection, and every few seconds without one.
+ */
+export function useFacts(prefixes, callback) {
+  const latest = useRef(callback);
+  latest.current = callback;
+  const key = prefixes.join();
+  useEffect(() => {
+    const listener = (fact) => {
+      if (fact === null || prefixes.some((prefix) => fact.name.startsWith(prefix))) latest.current(fact);
+    };
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }, [key]);
+}

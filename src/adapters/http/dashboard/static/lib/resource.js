@@ -1,0 +1,67 @@
+// Something asked of the node, kept while it is asked for again, and asked for again when facts say that it changed.
+import { useCallback, useEffect, useRef, useState } from "./html.js";
+import { useFacts } from "./live.js";
+
+// The least time between two looks; a look that takes long spaces the next ones out.
+const LEAST_MS = 1500;
+const SHARE = 4;
+
+/**
+ * Give `{data, problem, isLoading, reload}` of what `load(signal)` promises.
+ *
+ * It is loaded when one of `inputs` changes, when a fact comes that begins with one of `facts` (and that `wants` is
+ * true of), and every `every` ms. Until the first answer `data` is null; afterwards it is the newest answer, also
+ * while another is awaited and when that fails. `load` may be null: then nothing is asked.
+ */
+export function useResource(load, inputs, { facts = [], wants = () => true, every = 0 } = {}) {
+  const [state, setState] = useState({ data: null, problem: null, isLoading: load !== null });
+  const latest = useRef(load);
+  const asking = useRef(null);
+  const pace = useRef({ timer: null, ended: 0, took: 0 });
+  latest.current = load;
+
+  const reload = useCallback(async () => {
+    asking.current?.abort();
+    clearTimeout(pace.current.timer);
+    pace.current.timer = null;
+    if (latest.current === null) return;
+    const mine = new AbortController();
+    asking.current = mine;
+    const begun = performance.now();
+    setState((before) => ({ ...before, isLoading: true }));
+    try {
+      const data = await latest.current(mine.signal);
+      if (!mine.signal.aborted) setState({ data, problem: null, isLoading: false });
+    } catch (problem) {
+      if (!mine.signal.aborted) setState((before) => ({ ...before, problem, isLoading: false }));
+    }
+    if (asking.current === mine) asking.current = null;
+    const ended = performance.now();
+    Object.assign(pace.current, { ended, took: ended - begun });
+  }, []);
+
+  const soon = useCallback(() => {
+    const { timer, ended, took } = pace.current;
+    if (timer !== null || asking.current !== null) return;
+    const wait = Math.max(LEAST_MS, took * SHARE) - (performance.now() - ended);
+    pace.current.timer = setTimeout(reload, Math.max(0, wait));
+  }, []);
+
+  useEffect(() => {
+    reload();
+    return () => {
+      asking.current?.abort();
+      clearTimeout(pace.current.timer);
+      pace.current.timer = null;
+    };
+  }, inputs);
+  useEffect(() => {
+    if (!every) return undefined;
+    const beat = setInterval(() => document.hidden || soon(), every);
+    return () => clearInterval(beat);
+  }, [every]);
+  useFacts(facts, (fact) => {
+    if (facts.length && (fact === null || wants(fact))) soon();
+  });
+  return { ...state, reload };
+}
