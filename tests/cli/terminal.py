@@ -66,6 +66,8 @@ async def on_terminal(
     """Run `tocsin` on a terminal; what is left of it when the context ends is killed."""
     keyboard, screen = pty.openpty()
     fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, columns, 0, 0))
+    # What was started in the background of a shell ignores Ctrl-C, and so does all that it starts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(  # noqa: ASYNC220, S603 - the program under test
         [sys.executable, "-m", "tocsin", *arguments],
         cwd=folder,
@@ -75,6 +77,7 @@ async def on_terminal(
         stderr=screen,
         start_new_session=True,
     )
+    signal.signal(signal.SIGINT, before)
     os.close(screen)
     terminal = Terminal(process, keyboard)
 

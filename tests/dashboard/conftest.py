@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,13 +21,20 @@ expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="package")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a node that has a day behind it; its tests share it, so each changes only jobs of its own."""
+def day(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the database of a day, which nobody changes."""
     chromium()
-    folder = tmp_path_factory.mktemp("shop")
+    folder = tmp_path_factory.mktemp("day")
     asyncio.run(play(folder / "tocsin.db"))
-    with serving(folder, folder / "tocsin.db") as url:
-        asyncio.run(open_shop(url))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def shop(day: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a node that has a day behind it; tests of a module share it and change only jobs of their own."""
+    folder = shutil.copytree(day, tmp_path_factory.mktemp("shop"), dirs_exist_ok=True)
+    with serving(folder, folder / "tocsin.db") as url, ThreadPoolExecutor(1) as beside_the_browser:
+        beside_the_browser.submit(asyncio.run, open_shop(url)).result()
         yield url
 
 
@@ -39,7 +49,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 # What needs a loop goes first: from then on until the last of these tests the thread has Playwright's.
 @pytest.fixture(scope="package")
-def browser(shop: str, empty: str) -> Iterator[Browser]:  # noqa: ARG001 - as said
+def browser(day: Path, empty: str) -> Iterator[Browser]:  # noqa: ARG001 - as said
     with sync_playwright() as playwright, launched(playwright) as browser:
         yield browser
 
