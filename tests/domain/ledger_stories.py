@@ -82,12 +82,17 @@ ENDS: Final = (ExecutionStatus.SUCCESS, ExecutionStatus.FAILED, ExecutionStatus.
 
 @dataclass
 class Story:
-    """One job, its rows and its versions; what the rules refuse does not happen."""
+    """
+    One job, its rows and its versions; what the rules refuse does not happen.
+
+    It `is_told_whole` unless it was rescheduled, which leaves no version, while the clock was behind the last one.
+    """
 
     now: datetime
     job: ScheduledJob
     rows: list[JobExecution] = field(default_factory=list)
     changes: list[JobChange] = field(default_factory=list)
+    is_told_whole: bool = True
 
     @classmethod
     def begun(cls, now: datetime, definition: JobDefinition, *, paused: bool = False) -> Story:
@@ -201,9 +206,8 @@ class Story:
         self._try(lambda job, moment: redefine(job, definition, moment))
 
     def _reschedule(self, _: None) -> None:
-        # It leaves no version: of one made while the clock is behind the last version, the ledger cannot tell.
-        if self.now >= self.changes[-1].changed_at:
-            self._try(lambda job, moment: reschedule(job, job.definition, moment))
+        self.is_told_whole &= self.now >= self.changes[-1].changed_at
+        self._try(lambda job, moment: reschedule(job, job.definition, moment))
 
     def _update(self, **fields: object) -> None:
         definition = replace(self.job.definition, **cast("dict[str, Any]", fields))
