@@ -13,7 +13,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from tests.http.nodes import Api, StillNode
 from tocsin.adapters.http import create_app
-from tocsin.adapters.http.dashboard import FILES, PAGES
+from tocsin.adapters.http.dashboard import FILES, PAGES, SURROUNDINGS
 from tocsin.domain.definition import INTEGER_BOUNDS, TEXT_BOUNDS
 from tocsin.ports.queries import LIMIT_BOUNDS
 
@@ -30,7 +30,7 @@ async def test_the_document_lists_every_route_but_the_pages_for_people_and_no_ot
     }
     described = {(path, method.upper()) for path, methods in api.document["paths"].items() for method in methods}
 
-    assert served - described == {(path, "GET") for path in (*PAGES, FILES)}
+    assert served - described == {(path, "GET") for path in (*PAGES, FILES, SURROUNDINGS)}
     assert described <= served
 
 

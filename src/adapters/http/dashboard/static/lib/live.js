@@ -33,7 +33,7 @@ let countedSince = 0;
 
 /** Begin, and from now on let the connection go whenever nobody looks: a browser has few for each host. */
 export function startLive() {
-  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+  document.addEventListener("visibilitychange", () => (document.hidden ? close() : comeBack()));
   open();
 }
 
@@ -51,6 +51,12 @@ function open() {
     if (source.readyState === EventSource.CLOSED) lost();
   };
   for (const name of FACTS) source.addEventListener(name, received);
+}
+
+function comeBack() {
+  // Without a position nobody tells what was missed.
+  if (!position) tell(null);
+  open();
 }
 
 function close() {
