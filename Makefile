@@ -57,13 +57,15 @@ DOCS ?= 127.0.0.1:8000
 docs-serve: $(READY) ## show the documentation while it is being written
 	$(MKDOCS) serve --dev-addr $(DOCS)
 
+# What a wheel could lack shows elsewhere too, and in minutes.
+SLOW := contracts faults deploy docs dashboard
 wheel-test: $(READY) ## build the wheel and run the quicker tests against its installation
 	rm -rf $(WHEEL)
 	$(BIN)/python -m build --outdir $(WHEEL)/dist
 	$(BIN)/python -m venv $(WHEEL)/venv
 	$(WHEEL)/venv/bin/python $(PIP) install -c constraints.txt "$$(ls $(WHEEL)/dist/*.whl)[test]"
 	$(WHEEL)/venv/bin/python -c 'import sys, tocsin; assert tocsin.__file__.startswith(sys.prefix), tocsin.__file__'
-	$(WHEEL)/venv/bin/python -m pytest --ignore tests/faults --ignore tests/deploy --ignore tests/docs --ignore tests/dashboard
+	$(WHEEL)/venv/bin/python -m pytest $(addprefix --ignore tests/,$(SLOW))
 
 # Some of it, for a look: make bench BENCH="drain lateness --quick"
 BENCH ?= --json build/benchmarks.json --plots docs/benchmarks
