@@ -57,10 +57,11 @@ if TYPE_CHECKING:
     from .domain.trace import TraceContext
     from .embedded import EmbeddedScheduler, open_scheduler
     from .ports.batches import BulkAction, BulkOutcome, NewJob
+    from .ports.conflicts import OnConflict
     from .ports.event_requests import EventOutcome, EventReport, FeedItem, FilterTrial, Replay
     from .ports.handlers import HandlerContext
     from .ports.queries import EventFilter, EventHandlerFilter, ExecutionFilter, JobFilter
-    from .ports.scheduler import IScheduler, OnConflict, Timing
+    from .ports.scheduler import IScheduler, Timing
     from .ports.stores import Page
 
 __version__ = "0.1.0"
@@ -188,10 +189,11 @@ _HOMES: Final = MappingProxyType(
         ".domain.trace": ("TraceContext",),
         ".embedded": ("EmbeddedScheduler", "open_scheduler"),
         ".ports.batches": ("BulkAction", "BulkOutcome", "NewJob"),
+        ".ports.conflicts": ("OnConflict",),
         ".ports.event_requests": ("EventOutcome", "EventReport", "FeedItem", "FilterTrial", "Replay"),
         ".ports.handlers": ("HandlerContext",),
         ".ports.queries": ("EventFilter", "EventHandlerFilter", "ExecutionFilter", "JobFilter"),
-        ".ports.scheduler": ("IScheduler", "OnConflict", "Timing"),
+        ".ports.scheduler": ("IScheduler", "Timing"),
         ".ports.stores": ("Page",),
     },
 )

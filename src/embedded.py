@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from datetime import timedelta
 from types import TracebackType
-from typing import Any, Final, TypeVar, Unpack
+from typing import Any, Final
 
-from .adapters.handlers.functions import default_registry
-from .adapters.handlers.scheduled import ScheduledFunctions, ScheduleOptions
+from .adapters.handlers.functions import FunctionRegistry, default_registry
+from .adapters.handlers.scheduled import ScheduledFunctions
 from .adapters.system import SystemClock
 from .application.parts import Role
 from .application.scheduler import Scheduler
 from .bootstrap import assemble
+from .domain.errors import InvalidInput
 from .settings import load_settings
 
 ALL_LOOPS: Final = (Role.TIMER, Role.EXECUTOR, Role.SWEEPER)
-
-Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def open_scheduler(
@@ -41,53 +38,34 @@ def open_scheduler(
     return EmbeddedScheduler(database_url, run_loops=run_loops, **options)
 
 
-class EmbeddedScheduler(AbstractAsyncContextManager[Scheduler]):
+class EmbeddedScheduler(ScheduledFunctions, AbstractAsyncContextManager[Scheduler]):
     """
     A scheduler of this process before and while it is open; entering it opens it, and answers what drives it.
 
-    Functions decorated with it are handlers, and with `run_loops` their jobs are made, or brought up to date, as it
-    opens (`adapters.handlers.scheduled`). Decorate before you enter.
+    Functions decorated with its `every` and `cron` are handlers, and with `run_loops` their jobs are made, or brought
+    up to date, as it opens. Decorate before you enter.
     """
 
     def __init__(self, database_url: str, *, run_loops: bool, **options: Any) -> None:  # noqa: ANN401 - as above
+        # A program may make several: what one of them declares is no handler of the others.
+        self._functions = FunctionRegistry(behind=default_registry)
+        super().__init__(self._functions)
         self._options = {"log_level": "warning", **options, "database_url": database_url}
         self._run_loops = run_loops
-        self._declared = ScheduledFunctions(default_registry)
         self._stack = AsyncExitStack()
-
-    def every(
-        self,
-        length: str | timedelta,
-        *,
-        name: str | None = None,
-        key: str | None = None,
-        **options: Unpack[ScheduleOptions],
-    ) -> Callable[[Function], Function]:
-        """Run the decorated function every so often (`ScheduledFunctions.every`)."""
-        return self._declared.every(length, name=name, key=key, **options)
-
-    def cron(
-        self,
-        expression: str,
-        *,
-        timezone: str = "UTC",
-        name: str | None = None,
-        key: str | None = None,
-        **options: Unpack[ScheduleOptions],
-    ) -> Callable[[Function], Function]:
-        """Run the decorated function by a cron (`ScheduledFunctions.cron`)."""
-        return self._declared.cron(expression, timezone=timezone, name=name, key=key, **options)
 
     async def __aenter__(self) -> Scheduler:
         """Open it, and with `run_loops` start its node."""
+        if "roles" in self._options:
+            raise InvalidInput.of("roles", "cannot be named here: with run_loops they are all but api, without none")
         loops = ALL_LOOPS if self._run_loops else ()
         # Who only makes and reads jobs has no role, which a node may not be told.
         settings = load_settings({**self._options, "roles": ALL_LOOPS}, environment={})
         async with AsyncExitStack() as opening:
             wanted = settings.model_copy(update={"roles": loops})
-            assembly = await opening.enter_async_context(assemble(wanted, SystemClock()))
+            assembly = await opening.enter_async_context(assemble(wanted, SystemClock(), self._functions))
             opening.push_async_callback(assembly.node.stop)
-            await assembly.start(self._declared.jobs)
+            await assembly.start(self.jobs)
             self._stack = opening.pop_all()
         return assembly.scheduler
 

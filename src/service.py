@@ -16,6 +16,7 @@ from typing import Any, Final, NoReturn
 
 from aiohttp import web
 
+from .adapters.handlers.targets import TargetPolicy, TargetRefused
 from .adapters.http import Node as HttpNode
 from .adapters.http import create_app, create_probes
 from .adapters.system import SystemClock
@@ -115,8 +116,7 @@ async def _serve(settings: Settings, clock: Clock, stop: _Stop, telemetry: Telem
         # Handlers come last: until then nobody can do anything to this task.
         async with _http(settings, assembly) as listening:
             if settings.samples:
-                url = listening.url if listening else f"http://{settings.host}:{settings.port}"
-                await add_samples(assembly.scheduler, url)
+                await add_samples(assembly.scheduler, _probed(settings, listening, telemetry))
 
             def cancelled() -> None:
                 telemetry.error("node.cancelled")
@@ -131,6 +131,22 @@ async def _serve(settings: Settings, clock: Clock, stop: _Stop, telemetry: Telem
                 telemetry.info("node.draining", limit_seconds=settings.drain_seconds)
             finally:
                 await _though_cancelled(node.stop, cancelled)
+
+
+def _probed(settings: Settings, listening: _Listening | None, telemetry: Telemetry) -> str | None:
+    """Answer where a job of this node may call it; a line of the log says why there is no such address."""
+    reason = "this node does not have the role api"
+    if listening is not None:
+        # What stands for all addresses is itself none that can be called.
+        url = listening.url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+        try:
+            TargetPolicy.allowing(settings.targets).check(url)
+        except TargetRefused as refusal:
+            reason = str(refusal)
+        else:
+            return url
+    telemetry.warning("samples.without_probe", reason=reason)
+    return None
 
 
 async def _unless_stopped(step: Coroutine[Any, Any, None], stop: _Stop) -> bool:

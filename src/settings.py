@@ -73,7 +73,9 @@ class Settings(BaseModel):
         default=False, description="a pooler in transaction mode stands before PostgreSQL: rely on no session"
     )
     redis_url: str | None = Field(
-        default=None, description="redis://HOST to dispatch through Redis Streams; unset: through the database"
+        default=None,
+        description="redis://HOST, redis+sentinel://HOST,HOST/MASTER or redis+cluster://HOST to dispatch through Redis "
+        "Streams, rediss… over TLS; unset: through the database",
     )
     events_in: bool = Field(default=True, description="with redis_url: take events from the stream tocsin:events")
     events_out: bool = Field(
@@ -83,7 +85,7 @@ class Settings(BaseModel):
     roles: Annotated[tuple[Role, ...], BeforeValidator(_roles)] = Field(
         default=tuple(Role), description="what this process does"
     )
-    samples: bool = Field(default=False, description="make the sample jobs at start, if they are not there")
+    samples: bool = Field(default=False, description="make the sample jobs at start, or bring them up to date")
     allow_commands: bool = Field(default=False, description="let jobs run commands of the operating system")
     allow_remote: bool = Field(default=False, description="listen beyond loopback although nobody is authenticated")
     allowed_hosts: Names = Field(default=(), description="names under which clients may address this node")

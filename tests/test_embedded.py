@@ -54,3 +54,33 @@ async def test_an_option_that_does_not_exist_is_refused_as_it_opens() -> None:
     with pytest.raises(InvalidInput, match="colour"):
         async with tocsin.open_scheduler("memory://", colour="red"):
             pass
+
+
+async def test_a_program_that_is_made_twice_declares_its_functions_twice(tmp_path: Path) -> None:
+    def made(number: int) -> tuple[tocsin.EmbeddedScheduler, asyncio.Event]:
+        opened, ran = tocsin.open_scheduler(f"sqlite:///{tmp_path}/{number}.db", run_loops=True), asyncio.Event()
+
+        @opened.every("1s", name="embedded.of_a_factory")
+        async def tick() -> None:
+            ran.set()
+
+        return opened, ran
+
+    first, second = made(1), made(2)
+    async with first[0], second[0], asyncio.timeout(60):
+        await asyncio.gather(first[1].wait(), second[1].wait())
+
+
+async def test_handlers_of_the_program_are_there_beside_those_of_the_scheduler(tmp_path: Path) -> None:
+    tocsin.handler("embedded.shared")(lambda: None)
+    async with tocsin.open_scheduler(f"sqlite:///{tmp_path}/tocsin.db", run_loops=True) as scheduler:
+        job = await scheduler.schedule_recurring("shared", schedule="every 30m", handler_name="embedded.shared")
+
+    assert job.definition.handler_name == "embedded.shared"
+
+
+@pytest.mark.parametrize("run_loops", [True, False])
+async def test_roles_cannot_be_named_beside_whether_loops_run(run_loops: bool) -> None:  # noqa: FBT001 - a parameter
+    with pytest.raises(InvalidInput, match="roles"):
+        async with tocsin.open_scheduler("memory://", run_loops=run_loops, roles="timer"):
+            pass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -16,6 +16,7 @@ from ..ports.clock import Clock
 from ..ports.handlers import Handlers
 from ..ports.ledger import Hold
 from ..ports.telemetry import Metric, Telemetry
+from .alarm import Alarm, call_in
 from .bell import Bell
 from .claimed import Claimed, Pace
 from .ends import Ends
@@ -30,14 +31,6 @@ TIMED_AFTER: Final = 0.05
 
 NEGLIGIBLE_SECONDS: Final = 0.001
 """A start this much later than the claim said is what the claim said."""
-
-LOOP_TICK_SECONDS: Final = 0.001
-"""How exact the timers of an event loop are; libuv counts milliseconds."""
-
-EXACT_EVERY_SECONDS: Final = 0.02
-"""Between two instants that are met more exactly than that, at the cost of a tick's processor time each."""
-
-NEVER: Final = float("inf")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,10 +55,11 @@ class Attempts:
     _pace: Pace = field(default_factory=Pace, init=False)
     _begun: list[Attempt] = field(default_factory=list, init=False)
     _untimed: list[HeldAttempt] = field(default_factory=list, init=False)
-    _woken_at: float = field(default=NEVER, init=False)
-    _awaited: float = field(default=NEVER, init=False)
-    _exact_again_at: float = field(default=-NEVER, init=False)
     _store_time: StoreTime = field(default_factory=StoreTime, init=False)
+    _alarm: Alarm = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._alarm = Alarm(clock=self.clock, ring=self._begin_due_at)
 
     @property
     def held(self) -> Collection[HeldAttempt]:
@@ -103,7 +97,7 @@ class Attempts:
         self._begin_due_at(now)
 
     def _begins_at(self, attempt: Attempt, now: float) -> float:
-        """Tell when an attempt of which the store told `now` may begin: never before its time by the store's clock."""
+        """Tell when an attempt of which the store told `now` may begin: at its time as `StoreTime` knows it."""
         told = attempt.claimed_at
         if told is None or attempt.started_at <= told:
             return now
@@ -119,32 +113,8 @@ class Attempts:
         while len(self.running) < self.capacity and (held := self._claimed.take()) is not None:
             self._begin(held, now)
         instant = self._claimed.next_instant
-        if instant is not None and instant < self._woken_at:
-            self._woken_at = instant
-            _call_in(instant - now - LOOP_TICK_SECONDS, partial(self._wake, instant))
-
-    def _wake(self, instant: float) -> None:
-        # Unless a sooner one came after it: that has seen to it that this one is not missed.
-        if instant != self._woken_at:
-            return
-        now = self.clock.monotonic()
-        if not now < instant <= now + 2 * LOOP_TICK_SECONDS:
-            self._woken_at = NEVER
-            self._begin_due_at(now)
-        elif self._awaits_exactly(instant):
-            asyncio.get_running_loop().call_soon(self._wake, instant)
-        else:
-            _call_in(LOOP_TICK_SECONDS, partial(self._wake, instant))
-
-    def _awaits_exactly(self, instant: float) -> bool:
-        """Tell whether the rest of a tick may be spent on going round the loop, which is done for few instants."""
-        # By the loop's own clock, as this node's may be one that stands still.
-        now = asyncio.get_running_loop().time()
-        if instant != self._awaited:
-            if now < self._exact_again_at:
-                return False
-            self._awaited, self._exact_again_at = instant, now + EXACT_EVERY_SECONDS
-        return now < self._exact_again_at
+        if instant is not None and instant < self._alarm.instant:
+            self._alarm.at(instant)
 
     def _begin(self, held: HeldAttempt, now: float) -> None:
         if self.is_fenced(held):
@@ -173,10 +143,10 @@ class Attempts:
         """See to it that a handler is timed out: by a timer of its own, unless it is gone before it would need one."""
         seconds = held.attempt.definition.timeout_ms / 1000
         if seconds <= TIMED_AFTER:
-            held.deadline = _call_in(seconds, partial(self._time_out, held))
+            held.deadline = call_in(seconds, partial(self._time_out, held))
             return
         if not self._untimed:
-            _call_in(TIMED_AFTER, self._set_timers)
+            call_in(TIMED_AFTER, self._set_timers)
         self._untimed.append(held)
 
     def _set_timers(self) -> None:
@@ -184,7 +154,7 @@ class Attempts:
         now = self.clock.monotonic()
         for held in untimed:
             if not held.is_gone and held.disposition is Disposition.RUNNING:
-                held.deadline = _call_in(held.times_out_at - now, partial(self._time_out, held))
+                held.deadline = call_in(held.times_out_at - now, partial(self._time_out, held))
 
     def _time_out(self, held: HeldAttempt) -> None:
         if not self.decide(held, Disposition.TIMED_OUT):
@@ -282,7 +252,3 @@ class Attempts:
 
     def _elapsed_ms(self, held: HeldAttempt) -> int:
         return int((self.clock.monotonic() - held.started) * 1000)
-
-
-def _call_in(seconds: float, step: Callable[[], None]) -> asyncio.TimerHandle:
-    return asyncio.get_running_loop().call_later(max(0.0, seconds), step)

@@ -19,7 +19,7 @@ from ..domain.json import Json
 from ..domain.reconciliation import Declaration, Fate, Standing, Step
 from ..ports.queries import LIMIT_BOUNDS, EventHandlerFilter, JobFilter
 from ..ports.scheduler import IScheduler
-from .declared_jobs import HOLDING
+from .declared_jobs import HOLDING, key_batches
 
 _NOT_STATED: Final = frozenset({"key", "every_tenant"})
 
@@ -33,12 +33,12 @@ class DeclaredHandlers:
     async def standing(self, declared: Iterable[Declaration]) -> list[Standing]:
         """Read the event handlers that have the keys of these."""
         by_key = {each.key: _names_job(each.fields["action"]) for each in declared}
-        queries = [EventHandlerFilter(key=(key,), limit=1) for key in sorted(by_key)]
+        queries = [EventHandlerFilter(key=keys, limit=LIMIT_BOUNDS[1]) for keys in key_batches(by_key)]
         found = [each for query in queries for each in (await self.scheduler.list_event_handlers(query)).items]
         return [await self._standing(each, by_key=by_key[each.definition.key or ""]) for each in found]
 
     async def every(self) -> list[Standing]:
-        """Read all event handlers that have a key."""
+        """Read all event handlers."""
         found: list[EventHandler] = []
         while True:
             page = await self.scheduler.list_event_handlers(
@@ -46,7 +46,7 @@ class DeclaredHandlers:
             )
             found.extend(page.items)
             if not page.items or len(found) >= page.total:
-                return [await self._standing(each, by_key=True) for each in found if each.definition.key is not None]
+                return [await self._standing(each, by_key=True) for each in found]
 
     async def do(self, step: Step) -> UUID | None:
         """

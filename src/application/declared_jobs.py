@@ -56,7 +56,7 @@ class DeclaredJobs:
         found = {job.id: job async for job in every_job(self.scheduler, of_scope)}
         known = {(job.definition.key, job.definition.handler_name) for job in found.values()}
         sought = (each.key for each in declared if (each.key, each.handler_name) not in known)
-        for batch in _batches(sought):
+        for batch in key_batches(sought):
             by_key = JobFilter(key=batch, status=HOLDING, limit=_AT_ONCE)
             found |= {job.id: job async for job in every_job(self.scheduler, by_key)}
         return [standing_of(job) for job in found.values()]
@@ -174,7 +174,8 @@ def _changes(step: Step, standing: Standing) -> Mapping[str, object]:
     return {name: getattr(wanted, name) for name in before if name in after and not is_same(before[name], after[name])}
 
 
-def _batches(keys: Iterable[str]) -> Iterator[tuple[str, ...]]:
+def key_batches(keys: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """Split keys, each once and in order, into as many as one request asks for."""
     left = iter(sorted(set(keys)))
     while batch := tuple(islice(left, _KEYS_AT_ONCE)):
         yield batch

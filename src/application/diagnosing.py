@@ -14,6 +14,7 @@ from ..ports.conditions import Conditions
 from ..ports.queries import LIMIT_BOUNDS, JobFilter
 from ..ports.scheduler import IScheduler
 from ..ports.stores import Worker
+from .declared_jobs import every_job
 from .diagnosis import ClockReading, Finding, Level, of_clocks, of_database, of_pipe
 from .diagnosis_of_nodes import of_handlers, of_health, of_ledger, of_workers
 
@@ -134,11 +135,5 @@ class Diagnosis:
         )
 
 
-async def _active(scheduler: IScheduler) -> AsyncIterator[ScheduledJob]:
-    cursor: str | None = None
-    while True:
-        page = await scheduler.list_jobs(JobFilter(status=(JobStatus.ACTIVE,), limit=LIMIT_BOUNDS[1], cursor=cursor))
-        for job in page.items:
-            yield job
-        if (cursor := page.next_cursor) is None:
-            return
+def _active(scheduler: IScheduler) -> AsyncIterator[ScheduledJob]:
+    return every_job(scheduler, JobFilter(status=(JobStatus.ACTIVE,), limit=LIMIT_BOUNDS[1]))

@@ -61,6 +61,37 @@ class ClockReading:
         return min(self.showed - self.asked_at, timedelta())
 
 
+_AT_RISK: Final[Mapping[tuple[str, str], Finding]] = MappingProxyType(
+    {
+        ("in_recovery", "on"): Finding(
+            level=Level.ERROR,
+            subject="database",
+            message="it is a standby, which cannot be written to",
+            advice="name the primary in TOCSIN_DATABASE_URL, or both with target_session_attrs=read-write",
+        ),
+        ("fsync", "off"): Finding(
+            level=Level.ERROR,
+            subject="database",
+            message="fsync is off: a crash of its machine may lose or damage all of it",
+            advice="ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf()",
+        ),
+        ("full_page_writes", "off"): Finding(
+            level=Level.WARNING,
+            subject="database",
+            message="full_page_writes is off: a crash may leave pages torn, unless the file system cannot tear them",
+            advice="ALTER SYSTEM SET full_page_writes = on; SELECT pg_reload_conf()",
+        ),
+        ("synchronous_commit", "off"): Finding(
+            level=Level.WARNING,
+            subject="database",
+            message="synchronous_commit is off: a crash may lose what it has just confirmed, such as a new job",
+            advice="ALTER SYSTEM SET synchronous_commit = on; SELECT pg_reload_conf()",
+        ),
+    }
+)
+"""What a setting of a PostgreSQL means for what is written to it, by the setting and its value."""
+
+
 def of_clocks(readings: Iterable[ClockReading]) -> Iterator[Finding]:
     """Hold the clocks of others against this machine's."""
     every = tuple(readings)
@@ -148,34 +179,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _durability(settings: Mapping[str, str]) -> Iterator[Finding]:
-    if settings["in_recovery"] == "on":
-        yield Finding(
-            level=Level.ERROR,
-            subject="database",
-            message="it is a standby, which cannot be written to",
-            advice="name the primary in TOCSIN_DATABASE_URL, or both with target_session_attrs=read-write",
-        )
-    if settings["fsync"] == "off":
-        yield Finding(
-            level=Level.ERROR,
-            subject="database",
-            message="fsync is off: a crash of its machine may lose or damage all of it",
-            advice="ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf()",
-        )
-    if settings["full_page_writes"] == "off":
-        yield Finding(
-            level=Level.WARNING,
-            subject="database",
-            message="full_page_writes is off: a crash may leave pages torn, unless the file system cannot tear them",
-            advice="ALTER SYSTEM SET full_page_writes = on; SELECT pg_reload_conf()",
-        )
-    if settings["synchronous_commit"] == "off":
-        yield Finding(
-            level=Level.WARNING,
-            subject="database",
-            message="synchronous_commit is off: a crash may lose what it has just confirmed, such as a new job",
-            advice="ALTER SYSTEM SET synchronous_commit = on; SELECT pg_reload_conf()",
-        )
+    return (finding for (setting, value), finding in _AT_RISK.items() if settings[setting] == value)
 
 
 def _capacity(database: DatabaseCondition, needed: int) -> Iterator[Finding]:

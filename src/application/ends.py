@@ -92,7 +92,7 @@ class Ends:
         del self._finishes[: len(batch)]
         others = [(finish, held) for finish, held in batch if finish.status is not ExecutionStatus.SUCCESS]
         # What is handed back has not ended: to claim as many again would have it handed back again.
-        self.ended += len(batch) - sum(finish.started_at is None for finish, _ in others)
+        self.ended += len(batch) - sum(finish.is_handed_back for finish, _ in others)
         self.written.ring()
         if any(not finish.status.terminal for finish, _ in others):
             self.retrying.ring()

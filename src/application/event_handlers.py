@@ -17,10 +17,10 @@ from ..domain.event_definition import expressions_of, validate_handler
 from ..domain.job import HandlerType, JobDefinition, JobType, OverlapPolicy, ScheduledJob
 from ..domain.plan import Plan
 from ..domain.templates import placeholders
+from ..ports.conflicts import OnConflict
 from ..ports.events import JobDecision
 from ..ports.expressions import Expressions
 from ..ports.queries import EventHandlerFilter
-from ..ports.scheduler import OnConflict
 from ..ports.storage import Storage
 from .known_handlers import KnownHandlers
 from .planning import Planning

@@ -10,6 +10,7 @@ from uuid import UUID
 from ..domain.errors import InvalidEvent
 from ..domain.event import Event, EventHandler, EventHandlerDefinition, NewEvent
 from ..domain.json import Json
+from ..ports.conflicts import OnConflict
 from ..ports.event_requests import (
     EVENTS_BOUNDS,
     EventHandlerChanges,
@@ -23,7 +24,6 @@ from ..ports.event_requests import (
 from ..ports.handlers import Handlers
 from ..ports.ledger import LogLine
 from ..ports.queries import LIMIT_BOUNDS, EventFilter, EventHandlerFilter, ExecutionFilter
-from ..ports.scheduler import OnConflict
 from ..ports.storage import Storage
 from ..ports.stores import Page
 from .event_handlers import EventHandlers

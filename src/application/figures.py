@@ -37,7 +37,7 @@ def measure_claims(telemetry: Telemetry, attempts: Iterable[Attempt]) -> None:
 
 def measure_starts(telemetry: Telemetry, attempts: Iterable[Attempt]) -> None:
     """Enter how long executions have waited for their first start, and how late that was."""
-    firsts = (attempt for attempt in attempts if attempt.attempt == 1)
+    firsts = (attempt for attempt in attempts if not attempt.had_begun)
     for labels, group in _by_handler(firsts, _itself):
         waited = {
             Metric.QUEUE_TIME: [

@@ -58,26 +58,33 @@ class Forecasts:
         self, job: ScheduledJob, days: Sequence[Day], outcomes: Sequence[Mapping[ExecutionStatus, int]]
     ) -> list[CalendarDay]:
         """Put the fires to come of a job beside what came of it on each day."""
-        source, limit = self._source(job), job.definition.max_executions
-        left = None if limit is None else max(0, limit - job.counters.scheduled_count)
+        source = None if job.next_run is None else self._source(job)
+        left = None if source is None else self._left(job, source, days[0].start)
         shown = []
         for day, counts in zip(days, outcomes, strict=True):
-            fires, first = (0, None) if source is None else self._on(job, day, source)
+            fires = 0 if source is None else self._count(job, source, (day.start, day.end))
             if left is not None:
                 fires = min(fires, left)
                 left -= fires
-            shown.append(CalendarDay(date=day.date, outcomes=counts, fires=fires, first_fire=first if fires else None))
+            first = next_fire(job, self._after(job, day.start), source) if source is not None and fires else None
+            shown.append(CalendarDay(date=day.date, outcomes=counts, fires=fires, first_fire=first))
         return shown
 
-    def _on(self, job: ScheduledJob, day: Day, source: OccurrenceSource) -> tuple[int, datetime | None]:
-        """Count what is still to fire on a day, and find the first of it."""
-        if job.next_run is None:
-            return 0, None
-        after = max(day.start, job.next_run, self.now) - BEFORE
-        until = min(day.end - BEFORE, job.definition.end_date or day.end)
-        if after >= until:
-            return 0, None
-        return source.count(after, until), next_fire(job, after, source)
+    def _left(self, job: ScheduledJob, source: OccurrenceSource, start: datetime) -> int | None:
+        """Tell how many fires max_executions leaves from an instant on, if all that come before it run."""
+        limit = job.definition.max_executions
+        if limit is None:
+            return None
+        return max(0, limit - job.counters.scheduled_count - self._count(job, source, (self.now, start)))
+
+    def _count(self, job: ScheduledJob, source: OccurrenceSource, span: tuple[datetime, datetime]) -> int:
+        """Count what is still to come from one instant up to, not including, another; max_executions aside."""
+        start, end = span
+        after, until = self._after(job, start), min(end - BEFORE, job.definition.end_date or end)
+        return source.count(after, until) if after < until else 0
+
+    def _after(self, job: ScheduledJob, start: datetime) -> datetime:
+        return max(start, job.next_run or start, self.now) - BEFORE
 
     def _source(self, job: ScheduledJob) -> OccurrenceSource | None:
         try:

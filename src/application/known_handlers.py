@@ -20,33 +20,23 @@ class KnownHandlers:
 
     async def check(self, definition: JobDefinition, *, allow_unknown: bool = False) -> None:
         """
-        Refuse a payload that its handler could never run, and a function that no live node has.
+        Refuse a payload that its handler could never run, and what no live node can run.
 
         Raises:
-            InvalidJob: names each field of the payload.
+            InvalidJob: names each field of the payload, or a type that no live node has.
             HandlerNotFound: no live node has the function, and `allow_unknown` is False.
         """
-        self.check_payload(definition)
-        if definition.handler_type is HandlerType.FUNCTION and not allow_unknown:
-            self.check_name(definition, await self.known([definition.capability]))
+        self.judge(definition, await self.known([definition.capability]), allow_unknown=allow_unknown)
 
-    def check_payload(self, definition: JobDefinition) -> None:
+    def judge(self, definition: JobDefinition, known: frozenset[str], *, allow_unknown: bool = False) -> None:
         """
-        Refuse a payload that its handler could never run.
+        Do what `check` does, by capabilities that were asked for before.
 
         Raises:
-            InvalidJob: names each field of the payload.
+            InvalidJob, HandlerNotFound: as for `check`.
         """
-        self.handlers.check(definition.handler_type, definition.handler_name, definition.payload)
-
-    def check_name(self, definition: JobDefinition, known: frozenset[str]) -> None:
-        """
-        Refuse a function that is not among the known capabilities.
-
-        Raises:
-            HandlerNotFound: it is not.
-        """
-        if definition.capability not in known:
+        self.handlers.check(definition.handler_type, definition.handler_name, definition.payload, known=known)
+        if definition.handler_type is HandlerType.FUNCTION and not allow_unknown and definition.capability not in known:
             prefix = f"{HandlerType.FUNCTION.value}/"
             names = [name.removeprefix(prefix) for name in known if name.startswith(prefix)]
             raise HandlerNotFound(definition.handler_name, names)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..domain import lifecycle
-from ..domain.errors import FieldError, InvalidInput, InvalidJob, InvalidSchedule
-from ..domain.job import HandlerType, ScheduledJob
+from ..domain.errors import HandlerNotFound, InvalidInput, InvalidJob, InvalidSchedule
+from ..domain.job import ScheduledJob
 from ..domain.lifecycle import Moment
-from ..ports.batches import NewJob
+from ..ports.batches import NewJob, faults_of_job
 from .known_handlers import KnownHandlers
 
-_BREATH: Final = 10
+BREATH: Final = 10
 """Jobs after which whoever else is due on this event loop has a turn: to plan one takes up to some milliseconds."""
 
 
@@ -41,18 +41,16 @@ class ManyNew:
                 jobs[place] = self._job(each)
             except InvalidInput as error:
                 self._refused.append((place, error))
-            if place % _BREATH == 0:
+            if place % BREATH == 0:
                 await asyncio.sleep(0)
         self._refuse_keys_given_twice(jobs)
-        await self._refuse_unknown_functions(jobs)
+        await self._refuse_what_nobody_runs(jobs)
         if self._refused:
             raise _told_at_once(self._refused)
         return list(jobs.values())
 
     def _job(self, each: NewJob) -> ScheduledJob:
-        job = lifecycle.create(each.definition, self.moment, tenant_id=self.tenant_id, paused=not each.enabled)
-        self.known.check_payload(job.definition)
-        return job
+        return lifecycle.create(each.definition, self.moment, tenant_id=self.tenant_id, paused=not each.enabled)
 
     def _refuse_keys_given_twice(self, jobs: dict[int, ScheduledJob]) -> None:
         first: dict[tuple[str, str], int] = {}
@@ -64,16 +62,17 @@ class ManyNew:
             if other != place:
                 self._refused.append((place, InvalidJob.of("key", f"is that of jobs[{other}] too")))
 
-    async def _refuse_unknown_functions(self, jobs: dict[int, ScheduledJob]) -> None:
-        functions = {
-            place: job.definition
-            for place, job in jobs.items()
-            if job.definition.handler_type is HandlerType.FUNCTION and not self.wanted[place].allow_unknown_handler
-        }
-        known = await self.known.known({definition.capability for definition in functions.values()})
-        for place, definition in functions.items():
+    async def _refuse_what_nobody_runs(self, jobs: dict[int, ScheduledJob]) -> None:
+        known = await self.known.known({job.definition.capability for job in jobs.values()})
+        is_told = False
+        for place, job in jobs.items():
             try:
-                self.known.check_name(definition, known)
+                self.known.judge(job.definition, known, allow_unknown=self.wanted[place].allow_unknown_handler)
+            except HandlerNotFound as error:
+                # Which there are is told once: there may be many of these, and of those.
+                brief = InvalidJob.of("handler_name", f"no handler is named {error.name!r}")
+                self._refused.append((place, brief if is_told else error))
+                is_told = True
             except InvalidInput as error:
                 self._refused.append((place, error))
 
@@ -81,6 +80,4 @@ class ManyNew:
 def _told_at_once(refused: Sequence[tuple[int, InvalidInput]]) -> InvalidInput:
     kind = InvalidSchedule if all(isinstance(error, InvalidSchedule) for _, error in refused) else InvalidJob
     ordered = sorted(refused, key=lambda each: each[0])
-    return kind(
-        FieldError(f"jobs[{place}].{each.field}", each.message) for place, error in ordered for each in error.errors
-    )
+    return kind(fault for place, error in ordered for fault in faults_of_job(place, error))

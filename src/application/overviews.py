@@ -27,8 +27,8 @@ from ..ports.storage import Storage
 from .forecasts import Forecasts
 from .planning import Planning
 
-SERIES_ROWS: Final = 100_000
-"""About how many executions a series looks at: of more it would be seconds until it is told."""
+SAMPLED_ROWS: Final = 100_000
+"""About how many executions a series, or a month, looks at: of more it would be seconds until it is told."""
 
 _WIDTHS: Final = MappingProxyType(
     {
@@ -60,7 +60,7 @@ class OverviewRequests:
         width = _WIDTHS[period]
         now = await self.storage.jobs.now()
         buckets = Buckets.until(now, width=width, count=period.span // width)
-        tally = await self.storage.overviews.tally(self.tenant_id, buckets, at_most=SERIES_ROWS)
+        tally = await self.storage.overviews.tally(self.tenant_id, buckets, at_most=SAMPLED_ROWS)
         return Series(period=period, bucket=width, share=tally.share, points=tally.points)
 
     async def list_upcoming(self, *, within: timedelta = timedelta(hours=1), limit: int = 500) -> UpcomingFires:
@@ -83,9 +83,9 @@ class OverviewRequests:
         now = await self.storage.jobs.now()
         shown = month_of(now, zone) if month is None else month
         days = days_of(shown, zone)
-        outcomes = await self.storage.overviews.daily(self.tenant_id, job_id, days)
-        forecast = Forecasts(planning=self.planning, now=now).of_days(job, days, outcomes)
-        return JobCalendar(month=shown, timezone=zone.key, days=forecast)
+        tally = await self.storage.overviews.daily(self.tenant_id, job_id, days, at_most=SAMPLED_ROWS)
+        forecast = Forecasts(planning=self.planning, now=now).of_days(job, days, tally.outcomes)
+        return JobCalendar(month=shown, timezone=zone.key, days=forecast, share=tally.share)
 
 
 def _check(field: str, value: int, bounds: tuple[int, int]) -> None:

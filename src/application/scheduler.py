@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final, Unpack
 from uuid import UUID
@@ -20,44 +20,29 @@ from ..domain.lifecycle import Moment
 from ..domain.plan import JobChange, Plan
 from ..domain.runs import ManualRun
 from ..domain.timing import read_schedule, type_of
+from ..ports.conflicts import OnConflict
 from ..ports.dispatcher import Dispatcher
 from ..ports.handlers import Handlers
+from ..ports.job_options import JobChanges, JobOptions
 from ..ports.ledger import LogLine
 from ..ports.queries import LIMIT_BOUNDS, ExecutionFilter, JobFilter
 from ..ports.reports import Health, JobStatistics, Metrics, Period, Preview
-from ..ports.scheduler import IDEMPOTENCY_KEY_BOUNDS, LOG_BOUNDS, JobChanges, JobOptions, OnConflict, Timing
+from ..ports.scheduler import IDEMPOTENCY_KEY_BOUNDS, LOG_BOUNDS, Timing
 from ..ports.storage import Storage
-from ..ports.stores import Changed, Page, Worker
+from ..ports.stores import Page, Worker
 from ..ports.telemetry import Telemetry
 from .auditing import Auditor
 from .batches import BatchRequests
+from .changing import Change, Wakers
 from .event_requests import EventRequests
 from .events import Events
-from .handing_on import hand_on
 from .known_handlers import KnownHandlers
 from .overviews import OverviewRequests
 from .planning import Planning
-from .plans import NotedPlans
 from .previewing import Previews
 from .reporting import Reports
-from .running import depth_here
-
-Change = Callable[[ScheduledJob, Moment], Plan]
 
 _VERSION: Final = re.compile(r"[1-9][0-9]{0,17}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wakers:
-    """
-    Whom a change wakes.
-
-    The timer for a new next_run, the heartbeat for a cancelled execution, the registration for a drain.
-    """
-
-    timer: Callable[[], None] = lambda: None
-    heartbeat: Callable[[], None] = lambda: None
-    registration: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +61,7 @@ class Scheduler(BatchRequests, EventRequests, OverviewRequests):
     handlers: Handlers
     health: Callable[[], Awaitable[Health]]
     telemetry: Telemetry
-    wakers: Wakers = Wakers()
+    wakers: Wakers = field(default_factory=Wakers)
     tenant_id: str = DEFAULT_TENANT
     actor: str | None = None
 
@@ -119,8 +104,7 @@ class Scheduler(BatchRequests, EventRequests, OverviewRequests):
                 refused = None if existing is None else (existing.id, existing.version)
 
     async def _add(self, definition: JobDefinition, *, enabled: bool) -> ScheduledJob:
-        trace, now = self.telemetry.current(), await self.storage.jobs.now()
-        moment = self.planning.moment(now, self.actor, trace=trace, depth=depth_here())
+        moment = self._moments()(await self.storage.jobs.now())
         job = lifecycle.create(definition, moment, tenant_id=self.tenant_id, paused=not enabled)
         added = await self.storage.jobs.add(job)
         self.wakers.timer()
@@ -216,7 +200,7 @@ class Scheduler(BatchRequests, EventRequests, OverviewRequests):
         if payload is not None:
             payload = kept_document("payload", payload)
             definition = (await self.get_job(job_id)).definition
-            self.handlers.check(definition.handler_type, definition.handler_name, payload)
+            await self._check_handler(replace(definition, payload=payload), allow_unknown=True)
         run = ManualRun(payload=payload, idempotency_key=idempotency_key)
         return await self._run(
             job_id, lambda job, moment: runs.trigger(job, moment, run), idempotency_key=idempotency_key
@@ -324,31 +308,18 @@ class Scheduler(BatchRequests, EventRequests, OverviewRequests):
         return await self.health()
 
     async def _change(self, job_id: UUID, change: Change, *, expected_version: int | None = None) -> ScheduledJob:
-        plans = self._decided(change)
+        plans = self._noted(change)
         changed = await self.storage.jobs.change(self.tenant_id, job_id, plans, expected_version=expected_version)
         await self._tell(changed, plans)
         return changed.job
 
     async def _run(self, job_id: UUID, change: Change, *, idempotency_key: str | None = None) -> JobExecution:
-        plans = self._decided(change)
+        plans = self._noted(change)
         changed = await self.storage.jobs.change(self.tenant_id, job_id, plans, idempotency_key=idempotency_key)
         await self._tell(changed, plans)
         if changed.execution is None:
             raise ExecutionNotFound(f"made for job {job_id}")
         return changed.execution
-
-    def _decided(self, change: Change) -> NotedPlans:
-        # The store may decide in a thread of its own, which knows of no span and of no handler.
-        trace, depth = self.telemetry.current(), depth_here()
-        return NotedPlans(lambda job, now: change(job, self.planning.moment(now, self.actor, trace=trace, depth=depth)))
-
-    async def _tell(self, changed: Changed, plans: NotedPlans | None = None) -> None:
-        if plans is not None:
-            plans.tell(self.telemetry)
-        await hand_on(changed.dispatches, to=self.dispatcher, telemetry=self.telemetry)
-        if changed.stopped:
-            self.wakers.heartbeat()
-        self.wakers.timer()
 
     async def _check_handler(self, definition: JobDefinition, *, allow_unknown: bool) -> None:
         known = KnownHandlers(handlers=self.handlers, storage=self.storage)

@@ -20,8 +20,9 @@ class StoreTime:
     When, by the monotonic clock, the store's clock shows what.
 
     An answer that tells the store's time came later than that, so that each bounds how far apart the two clocks are,
-    and the quickest of the last seconds is nearest. What is told is never too soon (Cristian's algorithm, which halves
-    the round trip instead: https://doi.org/10.1007/BF01784024).
+    and the quickest of the last seconds is nearest (Cristian's algorithm, which halves the round trip instead:
+    https://doi.org/10.1007/BF01784024). What is told is never too soon, but for a clock that was set back by no more
+    than `STEP_SECONDS`, which looks like a slow answer: then it is too soon by as much, for `REMEMBERED_SECONDS`.
     """
 
     _bounds: deque[tuple[float, float]] = field(default_factory=deque)

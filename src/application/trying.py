@@ -14,7 +14,8 @@ from .event_words import variables_of
 
 async def tried(expressions: Expressions, expression: str | None, event: Event, *, pattern: str | None) -> FilterTrial:
     """Hold an event against a pattern and a filter, as an event handler of its tenant would."""
-    for fault in faults_of_pattern(pattern) if pattern is not None else ():
+    fault = None if pattern is None else next(faults_of_pattern(pattern), None)
+    if fault is not None:
         return _trial(error=f"{fault.field}: {fault.message}")
     name_matches = pattern is None or matches(pattern, event.name)
     if expression is None:

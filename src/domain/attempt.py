@@ -9,7 +9,7 @@ make it (docs/decisions/0022).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any, Final
@@ -22,6 +22,7 @@ from .json import Json, document_of, document_text
 from .trace import TraceContext, attempt_span_of
 
 RETRY_CAP: Final = timedelta(hours=1)
+HANDED_BACK: Final = "handed_back"
 
 
 @dataclass(slots=True)
@@ -32,8 +33,8 @@ class Attempt:
     (`execution_id`, `attempt`) is the fence of every later write; `started_at` is the store's clock. `available_at` is
     since when it could be claimed. `depth` counts the events in a row that led to it. `claimed_at` is when it was
     claimed; `started_at` is later where that was ahead of its time (`firing.LOOK_AHEAD`), and is when its handler may
-    begin; the node that runs it corrects it if that had to wait. The fields of its `trace` are kept as they are stored:
-    few ever ask.
+    begin; the node that runs it corrects it if that had to wait. `had_begun` says that a handler of the execution began
+    before, for another attempt. The fields of its `trace` are kept as they are stored: few ever ask.
     """
 
     definition: JobDefinition
@@ -57,19 +58,24 @@ class Attempt:
     span_id: str | None = None
     trace_flags: int = 0
     tracestate: str | None = None
-    claimed_at: datetime | None = None
+    claimed_at: datetime | None = field(default=None, kw_only=True)
+    had_begun: bool = field(default=False, kw_only=True)
 
     @classmethod
     def of(
-        cls, definition: JobDefinition, execution: Mapping[str, Any], *, claimed_at: datetime | None = None
+        cls,
+        definition: JobDefinition,
+        execution: Mapping[str, Any],
+        *,
+        claimed_at: datetime | None = None,
+        had_begun: bool = False,
     ) -> Attempt:
         """
         Word what a worker, or a sweeper, needs of a claimed execution: its fields by name, and its job's definition.
 
         An execution without a payload of its own is given a copy of the job's, which its handler may change.
         """
-        attempt = cls(definition, *_STORED(execution))
-        attempt.claimed_at = claimed_at
+        attempt = cls(definition, *_STORED(execution), claimed_at=claimed_at, had_begun=had_begun)
         if attempt.payload is None and definition.payload is not None:
             attempt.payload = document_of(document_text(definition.payload))
         if attempt.started_at is None:
@@ -96,11 +102,8 @@ class Attempt:
         return None if trace is None else trace.under(attempt_span_of(self.execution_id, number))
 
 
-_STORED: Final = itemgetter(
-    "id",
-    *(field.name for field in fields(Attempt) if field.name not in {"definition", "execution_id", "claimed_at"}),
-)
-"""Reads all but the first field of an attempt, and the last, from a stored execution."""
+_STORED: Final = itemgetter("id", *[each.name for each in fields(Attempt) if not each.kw_only][2:])
+"""Reads what an attempt takes by its place, but for the definition of its job, from a stored execution."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -136,8 +139,9 @@ class Finish:
     `status` is a terminal one, or pending for another attempt at `available_at`, which keeps the slot.
     `releases_slot` is False while the handler of an ended execution is not really gone.
     `lease_expires_at`, where set, must still be the row's: a lease renewed meanwhile is not expired.
-    `started_at`, where set, is when the handler really began, by the store's clock: later than the claim said if the
-    attempt had to wait on its node. `is_of_one_time` says that its job runs once, which with this end is likely over.
+    `started_at` is when the handler really began, by the store's clock: later than the claim said if the attempt had to
+    wait on its node. Without it an end leaves what the claim said, and what goes back never began.
+    `is_of_one_time` says that its job runs once, which with this end is likely over.
     """
 
     execution_id: UUID
@@ -156,6 +160,22 @@ class Finish:
     lease_expires_at: datetime | None = None
     started_at: datetime | None = None
     is_of_one_time: bool = False
+
+    @property
+    def is_handed_back(self) -> bool:
+        """Whether its attempt was given up for another, without an end of its own."""
+        return self.past_attempt is not None and self.past_attempt.outcome == HANDED_BACK
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it is a success that left its slot and no error: an end of which a store writes little more."""
+        return (
+            self.status is ExecutionStatus.SUCCESS
+            and self.releases_slot
+            and self.error is None
+            and self.error_type is None
+            and self.error_stack is None
+        )
 
     def is_of(self, attempt: int, lease_expires_at: datetime | None) -> bool:
         """Tell whether a running row, by its attempt and lease, is the one that this was made for."""
@@ -232,6 +252,7 @@ def hand_back(attempt: Attempt, now: datetime, *, begun: bool = True) -> Finish:
 
     What had not begun is available no sooner than it might have begun.
     """
+    started_at = attempt.started_at if begun else None
     return Finish(
         execution_id=attempt.execution_id,
         attempt=attempt.attempt,
@@ -242,11 +263,12 @@ def hand_back(attempt: Attempt, now: datetime, *, begun: bool = True) -> Finish:
         available_at=now if begun else max(now, attempt.started_at),
         past_attempt=PastAttempt(
             attempt=attempt.attempt,
-            started_at=attempt.started_at if begun else None,
+            started_at=started_at,
             ended_at=now,
-            outcome="handed_back",
+            outcome=HANDED_BACK,
         ),
         releases_slot=False,
+        started_at=started_at,
     )
 
 

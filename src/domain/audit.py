@@ -190,15 +190,15 @@ def _haste(entry: Entry) -> Iterator[str]:
     if entry.created_at < entry.last - may_precede:
         yield f"was made at {entry.created_at.isoformat()}"
     # Nothing starts before its record is made, unless the clock is set back; what is made ahead waits for its instant.
-    elif entry.started_at is not None and entry.created_at <= entry.started_at < entry.scheduled_at:
-        yield f"was started at {entry.started_at.isoformat()}"
+    elif entry.first_start is not None and entry.created_at <= entry.first_start < entry.scheduled_at:
+        yield f"was started at {entry.first_start.isoformat()}"
 
 
 def _fate(entry: Entry, job: ScheduledJob) -> Fate:
     if entry.status is not ExecutionStatus.SUCCESS:
         return Fate(entry.status.value)
     grace = timedelta(seconds=job.definition.misfire_grace_seconds)
-    is_late = entry.started_at is not None and entry.started_at - entry.scheduled_at > grace
+    is_late = entry.first_start is not None and entry.first_start - entry.scheduled_at > grace
     return Fate.RAN_LATE if is_late else Fate.RAN
 
 

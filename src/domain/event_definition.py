@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -66,9 +66,7 @@ def validate_event(event: NewEvent) -> NewEvent:
     Raises:
         InvalidEvent: names each field that breaks a bound, and the bound.
     """
-    if isinstance(event.name, str) and is_reserved(event.name):
-        raise InvalidEvent.of("name", "names of this kind are kept for Tocsin's own facts")
-    return validate_sample(event)
+    return _validated(event, [*_faults_of_reserved(event.name), *_faults_of_event(event)])
 
 
 def validate_sample(event: NewEvent) -> NewEvent:
@@ -78,7 +76,11 @@ def validate_sample(event: NewEvent) -> NewEvent:
     Raises:
         InvalidEvent: names each field that breaks a bound, and the bound.
     """
-    errors = [*_faults_of_event(event), *_faults_of_data(event.data), *_faults_of_attributes(event.attributes)]
+    return _validated(event, _faults_of_event(event))
+
+
+def _validated(event: NewEvent, faults: Iterable[FieldError]) -> NewEvent:
+    errors = [*faults, *_faults_of_data(event.data), *_faults_of_attributes(event.attributes)]
     if errors:
         raise InvalidEvent(errors)
     # CloudEvents (JSON format, 2.2): an attribute that is null is one that is not there.
@@ -149,6 +151,11 @@ def _faults_of_limit(name: str, limit: object) -> Iterator[FieldError]:
     if isinstance(limit, Debounce) and limit.max_seconds is not None and not faults:
         allowed = (limit.seconds, _LONGEST_DEBOUNCE)
         yield from faults_of_number(f"flow.{name}.max_seconds", limit.max_seconds, allowed)
+
+
+def _faults_of_reserved(name: object) -> Iterator[FieldError]:
+    if isinstance(name, str) and is_reserved(name):
+        yield FieldError("name", "names of this kind are kept for Tocsin's own facts")
 
 
 def _faults_of_event(event: NewEvent) -> Iterator[FieldError]:

@@ -112,6 +112,7 @@ class JobExecution:
     `covers_until`. `available_at` is null while it waits for a slot. `attempt` is the fence and rises
     with each claim; `failures` is what is measured against `max_retries`. `payload` null means the
     job's own at the time of the claim. `holds_slot` outlasts the end while a handler is not really gone.
+    `started_at` is the start of the latest attempt, null where that was handed back unbegun.
     """
 
     id: UUID
@@ -156,6 +157,11 @@ class JobExecution:
     tracestate: str | None = None
     metadata: Json = field(default_factory=dict)
     past_attempts: tuple[PastAttempt, ...] = ()
+
+    @property
+    def first_start(self) -> datetime | None:
+        """When a handler of it first began, whatever followed; what was handed back unbegun had none."""
+        return next((past.started_at for past in self.past_attempts if past.started_at is not None), self.started_at)
 
     @property
     def trace(self) -> TraceContext | None:

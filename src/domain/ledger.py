@@ -32,8 +32,7 @@ class Entry:
     """
     What an execution of origin `schedule` says about its nominal times.
 
-    `started_at` is the start of its first attempt, whatever followed; the other fields are those of `JobExecution`.
-    `skip_reason` may be one that only a newer version knows.
+    The fields are those of `JobExecution`; `skip_reason` may be one that only a newer version knows.
     """
 
     id: UUID
@@ -41,7 +40,7 @@ class Entry:
     status: ExecutionStatus
     scheduled_at: datetime
     created_at: datetime
-    started_at: datetime | None = None
+    first_start: datetime | None = None
     skip_reason: str | None = None
     covers_until: datetime | None = None
     covers_count: int | None = None
@@ -51,9 +50,7 @@ class Entry:
         """Read an execution as an entry; it must be one of the schedule's."""
         if row.origin is not Origin.SCHEDULE:
             raise ValueError(f"{row.id} is of origin {row.origin}, which stands for no nominal time")
-        started_at = row.past_attempts[0].started_at if row.past_attempts else row.started_at
-        taken = {each.name: getattr(row, each.name) for each in fields(cls) if each.name != "started_at"}
-        return cls(**taken, started_at=started_at)
+        return cls(**{each.name: getattr(row, each.name) for each in fields(cls)})
 
     @property
     def last(self) -> datetime:

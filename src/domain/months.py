@@ -1,14 +1,17 @@
-"""Months as a zone's wall clock has them: which instants belong to which day."""
+"""Months as a zone's wall clock has them: which instants belong to which day, and what is counted by the day."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from .errors import InvalidInput
+from .execution import ExecutionStatus
 from .wall_times import FIRST_YEAR, LAST_YEAR
 from .zones import instant_of
 
@@ -23,6 +26,27 @@ class Day:
     date: date
     start: datetime
     end: datetime
+
+
+@dataclass(slots=True)
+class DayTally:
+    """A job's nominal times by day and status, as a store adds them up; it looked at a `share` of the ledger."""
+
+    days: Sequence[Day]
+    share: float = 1
+    _counts: Counter[tuple[int, ExecutionStatus]] = field(default_factory=Counter)
+
+    def add(self, place: int, status: ExecutionStatus, nominal_times: int) -> None:
+        """Count nominal times of the day at a place."""
+        self._counts[place, status] += nominal_times
+
+    @property
+    def outcomes(self) -> list[dict[ExecutionStatus, int]]:
+        """The counts of each day, in order; of a sample, what it lets expect of all."""
+        outcomes: list[dict[ExecutionStatus, int]] = [{} for _ in self.days]
+        for (place, status), count in self._counts.items():
+            outcomes[place][status] = round(count / self.share)
+        return outcomes
 
 
 def days_of(month: str, zone: ZoneInfo) -> list[Day]:

@@ -22,7 +22,9 @@ def planned(job: ScheduledJob, now: datetime, planner: Decision) -> Plan:
 
 def decided(job: ScheduledJob, now: datetime, decide: Decision) -> Plan:
     """
-    Ask for a plan; for a job that cannot be read no other than its end, which needs nothing of its definition.
+    Ask for a plan; for a job that cannot be read no other than one that leaves it alone, or its end.
+
+    Neither needs anything of its definition.
 
     Raises:
         Conflict: such a job can only be cancelled or deleted.
@@ -30,7 +32,10 @@ def decided(job: ScheduledJob, now: datetime, decide: Decision) -> Plan:
     if not isinstance(job.definition, UnreadableDefinition):
         return decide(job, now)
     # Nobody knows its nominal times any more, so there is none to account for.
-    plan = decide(replace(job, next_run=None), now)
+    bare = replace(job, next_run=None)
+    plan = decide(bare, now)
+    if plan == Plan(job=bare):
+        return Plan(job=job)
     if plan.job.status is not JobStatus.CANCELLED and plan.job.deleted_at is None:
         raise Conflict(f"{job.definition.problem}; such a job can only be cancelled or deleted")
     return plan

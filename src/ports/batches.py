@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 from uuid import UUID
 
-from ..domain.errors import TocsinError
+from ..domain.errors import FieldError, InvalidInput, InvalidJob, TocsinError
 from ..domain.job import JobDefinition, JobStatus, ScheduledJob
 from ..domain.plan import Decision
+from .conflicts import OnConflict
 from .dispatcher import Dispatch
 from .queries import JobFilter
-
-if TYPE_CHECKING:
-    from .scheduler import OnConflict
 
 BATCH_BOUNDS: Final = (1, 1000)
 """Jobs that one call stores, or names."""
@@ -43,6 +41,42 @@ class NewJob:
     definition: JobDefinition
     enabled: bool = True
     allow_unknown_handler: bool = False
+
+
+def new_jobs(definitions: Sequence[JobDefinition | NewJob], *, allow_unknown_handler: bool) -> list[NewJob]:
+    """
+    Give what `Batches.schedule_many` is called with, as jobs to store.
+
+    Raises:
+        InvalidJob: on field `jobs`, if there are not 1 to 1000 of them.
+    """
+    check_batch("jobs", definitions)
+    return [
+        each if isinstance(each, NewJob) else NewJob(definition=each, allow_unknown_handler=allow_unknown_handler)
+        for each in definitions
+    ]
+
+
+def check_batch(field: str, given: Sequence[object]) -> None:
+    """
+    Hold what one call stores, or names, against its bounds.
+
+    Raises:
+        InvalidJob: on that field, if there are not 1 to 1000 of them.
+    """
+    fewest, most = BATCH_BOUNDS
+    if not fewest <= len(given) <= most:
+        raise InvalidJob.of(field, f"must be {fewest} to {most}")
+
+
+def place_of_job(place: int | str, field: str = "") -> str:
+    """Name a field of a job in a batch, such as jobs[3].schedule, or without a field the job itself."""
+    return f"jobs[{place}].{field}" if field else f"jobs[{place}]"
+
+
+def faults_of_job(place: int, error: InvalidInput) -> Iterator[FieldError]:
+    """Name each field that a job of a batch was refused for, by the job's place."""
+    return (FieldError(place_of_job(place, fault.field), fault.message) for fault in error.errors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +123,7 @@ class Batches(Protocol):
         self,
         definitions: Sequence[JobDefinition | NewJob],
         *,
-        on_conflict: OnConflict = ...,
+        on_conflict: OnConflict = OnConflict.ERROR,
         allow_unknown_handler: bool = False,
     ) -> Sequence[ScheduledJob]:
         """
@@ -114,11 +148,14 @@ class Batches(Protocol):
         """
         Do the same to many jobs: to those named (1..1000), or to all that match a filter, whatever its paging.
 
+        A filter without a condition matches every job, and a condition that is an empty tuple is none.
+
         Some hundred of them are one transaction: what one of these cannot do hinders no other job, and what came
         before an error stays done. With `dry_run` nothing is written.
 
         Raises:
-            InvalidJob: neither or both ways to name them are used, or more than 10,000 match.
+            InvalidJob: neither or both ways to name them are used, more than 10,000 match, or the filter looks for an
+                empty `name_contains`.
         """
 
 
@@ -170,5 +207,6 @@ class BatchStore(Protocol):
         """
         Lock those of the jobs that are there, decide about each, and write the plans (`JobStore.change`).
 
+        No decision may give a job a key, or a handler_name, that is another than before.
         A job about which `decide` raises a TocsinError stays as it is and is told with that; the order is no matter.
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from datetime import datetime, timedelta
 from threading import Lock
 from typing import ClassVar, Protocol
@@ -183,13 +183,14 @@ class Handlers(Protocol):
     def capabilities(self) -> frozenset[str]:
         """List what this process can run, as `domain.job.capability` words it."""
 
-    def check(self, handler_type: HandlerType, name: str, payload: Json) -> None:
+    def check(self, handler_type: HandlerType, name: str, payload: Json, *, known: Collection[str] = ()) -> None:
         """
         Refuse a payload that the handler could never run, before a job is stored.
 
         A function handler that this process does not know is not an error here: another node may have it.
+        `known` are the capabilities of live nodes, of which any may run the job.
 
         Raises:
             InvalidJob: names each field, as `payload.url`, or `handler_type` when the type is not
-                available or not allowed on this node.
+                available or not allowed on this node or on any of those.
         """

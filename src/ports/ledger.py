@@ -168,9 +168,10 @@ class Ledger(Protocol):
         Take pending, dispatched executions for one worker: running, attempt + 1, leased.
 
         An execution that fired ahead of its time starts at its `available_at`, any other now: the lease is that plus
-        the job's lock timeout. `claimed_at` of the answer is the store's clock when it is given. Ids that do not
-        qualify (claimed, ended, without a slot, waiting for a retry) are left out of the answer, whose order is that
-        of `ids`. The payload is the execution's own, else the job's.
+        the job's lock timeout. `claimed_at` of the answer is the store's clock when it is given, and `had_begun` says
+        whether a past attempt of the execution has a start. Ids that do not qualify (claimed, ended, without a slot,
+        waiting for a retry) are left out of the answer, whose order is that of `ids`. The payload is the execution's
+        own, else the job's.
         """
 
     async def claimed(self, ids: Sequence[UUID], *, worker_id: str) -> Sequence[Attempt]:

@@ -49,7 +49,7 @@ METRICS: Final[Mapping[Metric, Meaning]] = MappingProxyType(
         Metric.QUEUE_TIME: Meaning(
             _HISTOGRAM,
             "s",
-            "From when an execution was made to its first claim, waiting for a slot included.",
+            "From when an execution was made, or its nominal time if that is later, to its first start.",
             _HANDLER,
         ),
         Metric.RUN_TIME: Meaning(

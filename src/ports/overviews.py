@@ -10,7 +10,7 @@ from uuid import UUID
 
 from ..domain.execution import ExecutionStatus
 from ..domain.job import ScheduledJob
-from ..domain.months import Day
+from ..domain.months import Day, DayTally
 from ..domain.series import Buckets, SeriesPoint, Tally
 from .reports import Period
 
@@ -80,9 +80,10 @@ class UpcomingFires:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalendarDay:
     """
-    A day of a job: how its nominal times on it stand or ended, and how many are still to come, from `first_fire` on.
+    A day of a job: how its executions of that day stand or ended, and how many fires are to come, from `first_fire` on.
 
-    A skip that covers several nominal times counts as so many, all on the day of the first.
+    Executions of every origin count, on the day of their scheduled_at; a skip that covers several nominal times counts
+    as so many, all on the day of the first.
     """
 
     date: date
@@ -93,11 +94,17 @@ class CalendarDay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobCalendar:
-    """A month of a job, as a zone's calendar has it."""
+    """
+    A month of a job, as a zone's calendar has it.
+
+    `share` is how much of the ledger was looked at: 1 unless the job has so much in the month that a sample had to do,
+    from which outcomes are then estimated.
+    """
 
     month: str
     timezone: str
     days: Sequence[CalendarDay]
+    share: float = 1
 
 
 class Overviews(Protocol):
@@ -154,5 +161,10 @@ class OverviewStore(Protocol):
     async def due_before(self, tenant_id: str, until: datetime, *, limit: int) -> Sequence[ScheduledJob]:
         """Read the active jobs with a next_run of `until` or before, `limit` at most, earliest first."""
 
-    async def daily(self, tenant_id: str, job_id: UUID, days: Sequence[Day]) -> Sequence[Mapping[ExecutionStatus, int]]:
-        """Count a job's nominal times by status for each of several days that follow one another, in their order."""
+    async def daily(self, tenant_id: str, job_id: UUID, days: Sequence[Day], *, at_most: int) -> DayTally:
+        """
+        Count a job's executions by status for each of several days that follow one another, in their order.
+
+        Those of every origin whose scheduled_at lies on the day; a skip counts as the nominal times that it covers.
+        If more than `at_most` executions lie on these days, about as many are picked of the whole table, as by `tally`.
+        """

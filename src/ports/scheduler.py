@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
-from typing import Final, Protocol, TypedDict, Unpack
+from typing import Final, Protocol, Unpack
 from uuid import UUID
 
 from ..domain.event import Event, EventHandler, EventHandlerDefinition, NewEvent
 from ..domain.execution import JobExecution
-from ..domain.job import Backoff, HandlerType, JobDefinition, JobType, MisfirePolicy, OverlapPolicy, ScheduledJob
+from ..domain.job import JobDefinition, ScheduledJob
 from ..domain.json import Json
 from ..domain.ledger import LedgerReport
 from ..domain.plan import JobChange
 from .batches import Batches
+from .conflicts import OnConflict
 from .event_requests import EventHandlerChanges, EventOptions, EventOutcome, EventReport, FeedItem, FilterTrial, Replay
+from .job_options import JobChanges, JobOptions
 from .ledger import LogLine
 from .overviews import Overviews
 from .queries import EventFilter, EventHandlerFilter, ExecutionFilter, JobFilter
@@ -26,51 +27,6 @@ from .stores import Page, Worker
 PREVIEW_BOUNDS: Final = (1, 1000)
 LOG_BOUNDS: Final = (1, 1000)
 IDEMPOTENCY_KEY_BOUNDS: Final = (1, 255)
-
-
-class OnConflict(StrEnum):
-    """What to do when another job, or event handler, has the key: refuse, give it the new definition, or leave it."""
-
-    ERROR = "error"
-    REPLACE = "replace"
-    KEEP = "keep"
-
-
-class JobOptions(TypedDict, total=False):
-    """The optional fields of a definition, for callers that prefer keyword arguments."""
-
-    handler_type: HandlerType
-    key: str | None
-    description: str | None
-    timezone: str
-    start_date: datetime | None
-    end_date: datetime | None
-    max_executions: int | None
-    payload: Json
-    metadata: Json
-    tags: tuple[str, ...]
-    priority: int
-    concurrency: int
-    overlap_policy: OverlapPolicy
-    misfire_policy: MisfirePolicy
-    misfire_grace_seconds: int
-    catchup_window_seconds: int
-    max_catchup: int
-    max_retries: int
-    retry_delay_ms: int
-    backoff: Backoff
-    retry_jitter: float
-    timeout_ms: int
-    lock_timeout_seconds: int
-
-
-class JobChanges(JobOptions, total=False):
-    """The fields of a definition that an update may name."""
-
-    name: str
-    type: JobType
-    schedule: str | None
-    handler_name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from tests.makers import START
 from tocsin.application.claimed import AHEAD_SECONDS, MOST_AHEAD, PATIENCE_SECONDS, Pace
 from tocsin.domain.execution import ExecutionStatus, JobExecution
 from tocsin.domain.job import JobDefinition, JobType, ScheduledJob
+from tocsin.ports.telemetry import Metric
 
 SHORTLY = timedelta(milliseconds=300)
 MILLISECOND = timedelta(milliseconds=1)
@@ -102,6 +103,18 @@ async def test_a_drain_hands_back_what_has_not_begun_and_nobody_begins_it_before
     await rig.work(other)
     row = await the_row(rig, job)
     assert (row.status, row.attempt, row.failures) == (ExecutionStatus.SUCCESS, 2, 0)
+
+
+async def test_how_late_is_measured_where_it_begins_of_what_was_handed_back_unbegun(rig: Rig) -> None:
+    await due_shortly(rig)
+    await rig.executor.drain(limit=0, grace=0)
+
+    rig.clock.advance(SHORTLY + timedelta(seconds=2))
+    await rig.sweeper.run_once()
+    await rig.work(rig.another_executor("node-2#b"))
+
+    assert [value for each, value, _ in rig.notes.figures if each is Metric.FIRE_LATENESS] == [2.0]
+    assert len([value for each, value, _ in rig.notes.figures if each is Metric.QUEUE_TIME]) == 1
 
 
 async def test_a_lease_that_lapses_before_the_instant_is_given_up(rig: Rig) -> None:

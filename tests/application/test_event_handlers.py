@@ -9,7 +9,7 @@ from tests.application.rig import Rig
 from tocsin.domain.event import Call, EventHandler, EventHandlerDefinition
 from tocsin.domain.job import JobStatus
 from tocsin.domain.patterns import NAME_BOUNDS
-from tocsin.ports.scheduler import OnConflict
+from tocsin.ports.conflicts import OnConflict
 
 
 @pytest.fixture

@@ -41,10 +41,10 @@ from tocsin.domain.flow import Batch, Debounce, FlowControl, Rate
 from tocsin.domain.impact import Touch
 from tocsin.domain.job import JobStatus
 from tocsin.domain.json import Json
+from tocsin.ports.conflicts import OnConflict
 from tocsin.ports.expressions import Expressions, Failed, Variables
 from tocsin.ports.handlers import HandlerContext
 from tocsin.ports.queries import EventFilter, ExecutionFilter, JobFilter
-from tocsin.ports.scheduler import OnConflict
 from tocsin.ports.stores import ExecutionStore, Worker
 
 

@@ -17,7 +17,8 @@ from tocsin.adapters.handlers.catalog import LocalHandlers
 from tocsin.adapters.handlers.functions import FunctionRegistry
 from tocsin.adapters.memory import InProcessDispatcher, memory_storage
 from tocsin.adapters.system import ManualClock
-from tocsin.application.attempts import EXACT_EVERY_SECONDS, LOOP_TICK_SECONDS, Attempts
+from tocsin.application.alarm import EXACT_EVERY_SECONDS, LOOP_TICK_SECONDS
+from tocsin.application.attempts import Attempts
 from tocsin.application.bell import Bell
 from tocsin.application.ends import Ends
 from tocsin.application.journal import Journal

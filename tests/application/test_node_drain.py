@@ -17,10 +17,11 @@ from tests.end_to_end.waiting import until
 from tests.makers import a_job, an_event_job
 from tocsin.adapters.memory import InProcessDispatcher
 from tocsin.adapters.sqlite import open_sqlite
+from tocsin.application.changing import Wakers
 from tocsin.application.health import STALE_ROUNDS_SECONDS, HealthCheck
 from tocsin.application.node import Node
 from tocsin.application.parts import Identity, Limits, Parts, Role
-from tocsin.application.scheduler import Scheduler, Wakers
+from tocsin.application.scheduler import Scheduler
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.domain.job import ScheduledJob
 from tocsin.ports.ledger import Ledger, Purged

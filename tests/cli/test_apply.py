@@ -317,6 +317,7 @@ event_handlers:
     places = [line.split(": ")[:2] for line in told]
     assert places == [
         ["jobs.yaml:3", "jobs[0].schedul"],
+        ["jobs.yaml:2", "jobs[0].handler_name"],
         ["jobs.yaml:7", "jobs[1].timeout_ms"],
         ["jobs.yaml:8", "jobs[1].tags"],
         ["jobs.yaml:9", "jobs[2].key"],
@@ -385,3 +386,41 @@ def test_the_option_that_names_the_file_is_required(tocsin: CommandLine) -> None
     assert tocsin("apply", "-f", "no-such-file.yaml").err.endswith(
         "  file: cannot read no-such-file.yaml: No such file or directory\n"
     )
+
+
+def test_a_type_of_handler_that_is_a_list_is_told(files: Files) -> None:
+    files.file.write_text("jobs: [{key: a, schedule: '@daily', handler_type: [http]}]")
+    ran = files.apply()
+
+    assert ran.code == 2
+    assert "jobs[0].handler_name: is required" in ran.err
+
+
+MERGED = """
+jobs:
+  - &base
+    key: a
+    schedule: "@daily"
+    handler_name: tocsin.noop
+    timeout_ms: 5000
+  - <<: *base
+    key: b
+    timeout_ms: 1
+"""
+
+
+def test_a_fault_is_told_at_the_line_that_wins_over_what_is_merged(files: Files) -> None:
+    files.file.write_text(MERGED)
+    ran = files.apply()
+
+    assert ran.code == 2
+    assert "jobs.yaml:10: jobs[1].timeout_ms" in ran.err
+
+
+def test_machines_are_asked_with_the_plan_in_sight_too(files: Files) -> None:
+    files.apply()
+    files.edit("key: watch", "key: poll")
+    ran = files.apply("--prune", "--json")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "watch" in ran.err

@@ -30,6 +30,8 @@ SOUND = (*DAILY, "--handler", "tocsin.noop")
         ((*DAILY, "--handler", "unknown"), "handler_name: no handler is named 'unknown' (known: tocsin.health_check"),
         ((*SOUND, "--payload", "{"), "payload: must be JSON"),
         ((*SOUND, "--payload", "NaN"), "payload: must be JSON"),
+        ((*SOUND, "--payload", "1e999"), "payload: must be JSON, or @FILE with JSON: a number is beyond"),
+        ((*SOUND, "--payload", '{"a": 1, "a": 2}'), "payload: must be JSON, or @FILE with JSON: 'a' is given twice"),
         ((*SOUND, "--payload", "[" * 100_000), "payload: nests too deeply"),
         ((*SOUND, "--payload", "@no/such/file"), "payload: cannot read no/such/file"),
         ((*SOUND, "--set", "nonsense"), "nonsense: expected FIELD=VALUE"),

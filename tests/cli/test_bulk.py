@@ -5,6 +5,11 @@ from typing import Any
 
 import pytest
 
+from tocsin.adapters.cli.job_documents import definition_in
+from tocsin.adapters.cli.request_sizes import in_requests
+from tocsin.domain.definition import document
+from tocsin.ports.batches import NewJob
+
 from .conftest import CommandLine
 
 
@@ -145,10 +150,92 @@ def test_what_is_refused_far_down_a_file_is_told_by_its_place_and_what_came_befo
     command = {"name": "x", "schedule": "@daily", "handler_type": "command", "payload": {"shell": "true"}}
     ended = tocsin("jobs", "create-many", "-", stdin=lines(*([TICK] * 1000), TICK, command))
 
-    assert ended.code == 2
+    assert ended.code == 6
     assert "jobs[1001].handler_type" in ended.err
-    assert "1000 jobs were created before that" in ended.err
+    assert "1000 jobs were created before that: go on with --after 1000" in ended.err
     assert tocsin("jobs", "list", "--json").json["total"] == 1000
+
+
+def test_what_was_created_before_something_was_refused_is_answered_in_every_form(tocsin: CommandLine) -> None:
+    tocsin.commands_allowed = False
+    command = {"name": "x", "schedule": "@daily", "handler_type": "command", "payload": {"shell": "true"}}
+    file = lines(*([TICK] * 200), command)
+    ids = tocsin("jobs", "create-many", "-", "-o", "ids", stdin=file)
+    as_json = tocsin("jobs", "create-many", "-", "--json", stdin=file)
+    tocsin.commands_allowed = True
+    rest = tocsin("jobs", "create-many", "-", "--after", "200", "--json", stdin=file)
+
+    assert (ids.code, len(ids.out.split())) == (6, 200)
+    assert (as_json.code, as_json.json["total"]) == (6, 200)
+    assert (rest.code, [job["name"] for job in rest.json["items"]]) == (0, ["x"])
+
+
+def test_a_body_stays_within_what_a_server_reads_whatever_its_letters_take() -> None:
+    wide: dict[str, Any] = {**TICK, "payload": "\N{SNOWMAN}" * 80_000}
+    jobs = [NewJob(definition=definition_in({**wide, "name": str(number)})) for number in range(4)]
+
+    assert [len(part) for part in in_requests(jobs, lambda each: document(each.definition))] == [2, 2]
+
+
+@pytest.mark.parametrize("option", ["--name", "--tag", "--tag-all", "--handler", "--key", "--created-by"])
+def test_a_filter_that_is_empty_does_not_mean_every_job(three: CommandLine, option: str) -> None:
+    ended = three("jobs", "bulk", "cancel", option, "", "--yes")
+
+    assert ended.code == 2
+    assert f"{option.removeprefix('--').replace('-', '_')}: is empty" in ended.err
+    assert set(statuses(three).values()) == {"active"}
+
+
+def test_ids_alone_are_refused_before_anything_is_done_where_not_all_would_be_shown(tocsin: CommandLine) -> None:
+    every = lines(*({**TICK, "name": f"tick {number}", "enabled": True} for number in range(51)))
+    tocsin("jobs", "create-many", "-", stdin=every)
+    ended = tocsin("jobs", "bulk", "pause", "--all", "--yes", "-o", "ids")
+
+    assert (ended.code, ended.out) == (2, "")
+    assert "only 50 of 51 ids would be shown" in ended.err
+    assert tocsin("jobs", "list", "--status", "paused", "--json").json["total"] == 0
+
+
+def test_machines_are_asked_with_the_jobs_in_sight_too(three: CommandLine) -> None:
+    ended = three("jobs", "bulk", "pause", "--tag", "day", "--json")
+
+    assert (ended.code, ended.out) == (2, "")
+    assert "poll" in ended.err
+
+
+def test_a_text_may_hold_what_ends_a_line_elsewhere(tocsin: CommandLine) -> None:
+    made = tocsin(
+        "jobs", "create-many", "-", "--json", stdin=json.dumps({**TICK, "payload": "a\u2028b"}, ensure_ascii=False)
+    )
+
+    assert made.code == 0, made.err
+    assert made.json["items"][0]["payload"] == "a\u2028b"
+
+
+def test_a_job_is_taken_as_the_http_api_takes_it(tocsin: CommandLine) -> None:
+    job = {**TICK, "priority": "high", "execute_at": None, "key": None}
+    [made] = tocsin("jobs", "create-many", "-", "--json", stdin=lines(job)).json["items"]
+
+    assert made["priority"] == 75
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ('{"name": "x", "schedule": "@daily", "handler_type": []}', "jobs[0].handler_name: is required"),
+        ('{"name": "x", "schedule": "@daily", "handler_name": "x", "handler_type": []}', "jobs[0].handler_type"),
+        ('{"name": "x"}\n' + "[" * 100_000, "line 2 nests too deeply"),
+        ('{"name": "x", "payload": NaN}', "line 1 is not JSON: NaN is no JSON number"),
+        ('{"name": "x", "payload": 1e999}', "line 1 is not JSON: a number is beyond"),
+        ('{"name": "x", "name": "y"}', "line 1 is not JSON: 'name' is given twice"),
+        ('[{"name": "x", "name": "y"}]', "file: is not JSON: 'name' is given twice"),
+    ],
+)
+def test_what_is_no_sound_json_is_told_and_never_a_traceback(tocsin: CommandLine, text: str, word: str) -> None:
+    ended = tocsin("jobs", "create-many", "-", stdin=text)
+
+    assert ended.code == 2
+    assert word in ended.err
 
 
 @pytest.mark.parametrize("text", ["{", "7", "[7]", '[{"name": "x"'])

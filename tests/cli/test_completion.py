@@ -53,6 +53,19 @@ async def test_words_of_a_running_node_are_offered(tmp_path: Path) -> None:
     assert len(offered(workers)) == 1
 
 
+async def test_a_shell_is_offered_no_word_that_it_would_carry_out(tmp_path: Path) -> None:
+    async with serving(tmp_path) as program:
+        hostile = await program.scheduler.schedule_recurring(
+            "[/]", schedule="@daily", handler_name="record", key="$(touch${IFS}x)"
+        )
+        jobs = await completed(tmp_path, f"tocsin --server {program.url} jobs show ")
+        begun = await completed(tmp_path, f"tocsin --server {program.url} jobs show $")
+
+    assert (offered(jobs), jobs.stderr) == ([str(hostile.id)], "")
+    assert "[/]" not in jobs.stdout
+    assert begun.stdout.strip() == ""
+
+
 async def test_nothing_is_offered_and_nothing_is_said_where_no_node_answers(tmp_path: Path) -> None:
     ended = await completed(tmp_path, "tocsin --server http://127.0.0.1:1 jobs show ")
 

@@ -207,3 +207,12 @@ def test_rows_are_written_where_rows_are_asked_for(tocsin: CommandLine) -> None:
 
     assert heading.startswith("key,name,")
     assert report.startswith("report,Nightly report,")
+
+
+def test_event_handlers_that_are_left_out_are_told(tocsin: CommandLine) -> None:
+    tocsin("events", "on", "order.*", "--call", "tocsin.noop")
+    tocsin("events", "on", "order.*", "--call", "tocsin.noop", "--key", "orders")
+    ended = tocsin("export")
+
+    assert "1 event handler left out: without a key\n" in ended.err
+    assert "key: orders" in ended.out

@@ -127,7 +127,7 @@ def test_a_node_that_allows_no_commands_says_so_and_nothing_is_written(tocsin: C
     ended = tocsin("import", "crontab", "-", stdin=TWO_LINES)
 
     assert (ended.code, ended.out) == (2, "")
-    assert "commands are not allowed on this node; the setting TOCSIN_ALLOW_COMMANDS=true allows them" in ended.err
+    assert "no live node allows commands; the setting TOCSIN_ALLOW_COMMANDS=true allows them" in ended.err
     assert tocsin.jobs() == []
 
 
@@ -180,7 +180,9 @@ def test_pruning_cancels_what_the_file_no_longer_has_and_nothing_else(tocsin: Co
     tocsin("import", "crontab", "-", "--scope", "ben", stdin=TWO_LINES.replace("backup", "bens"))
     tocsin("import", "crontab", "-", stdin=TWO_LINES)
     tocsin("jobs", "pause", "poll")
-    ended = tocsin("import", "crontab", "-", "--prune", "--yes", "--json", stdin="0 2 * * * backup --some\n")
+    ended = tocsin(
+        "import", "crontab", "-", "--prune", "--prune-all", "--yes", "--json", stdin="0 2 * * * backup --some\n"
+    )
     again = tocsin("import", "crontab", "-", "--prune", stdin="0 2 * * * backup --some\n")
     jobs = tocsin("jobs", "list", "--status", "active", "--json").json["items"]
 
@@ -191,10 +193,19 @@ def test_pruning_cancels_what_the_file_no_longer_has_and_nothing_else(tocsin: Co
 
 def test_more_jobs_than_a_page_holds_are_left_over(tocsin: CommandLine) -> None:
     tocsin("import", "crontab", "-", stdin="".join(f"@daily job {number}\n" for number in range(260)))
-    ended = tocsin("import", "crontab", "-", "--prune", "--yes", stdin="")
+    ended = tocsin("import", "crontab", "-", "--prune", "--prune-all", "--yes", stdin="")
 
     assert "260 cancelled" in ended.out
     assert tocsin("jobs", "list", "--status", "active", "--json").json["total"] == 0
+
+
+def test_an_empty_file_cancels_nothing_unless_that_is_said(tocsin: CommandLine) -> None:
+    tocsin("import", "crontab", "-", stdin=TWO_LINES)
+    ended = tocsin("import", "crontab", "-", "--prune", "--yes", stdin="")
+
+    assert (ended.code, ended.out) == (2, "")
+    assert "prune_all: this cancels all 2 that imports of this scope made; give --prune-all if so" in ended.err
+    assert set(statuses(tocsin).values()) == {"active"}
 
 
 def test_pruning_asks_before_anything_is_written(tocsin: CommandLine) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -302,3 +303,28 @@ def test_a_job_that_does_not_exist_is_not_found(
     assert (ended.code, ended.out) == (4, "")
     assert "JOB_NOT_FOUND" in ended.err
     assert "tocsin jobs list" in ended.err
+
+
+def test_a_whole_name_is_found_however_many_jobs_have_it_within_theirs(tocsin: CommandLine) -> None:
+    meant = tocsin.create(name="tick")
+    job = {"schedule": "every 15m", "handler_name": "tocsin.noop"}
+    tocsin("jobs", "create-many", "-", stdin=json.dumps([{**job, "name": f"tick {number}"} for number in range(251)]))
+
+    assert tocsin("jobs", "show", "tick", "--json").json["id"] == meant["id"]
+
+
+def test_an_option_that_a_command_has_not_is_not_advised(tocsin: CommandLine) -> None:
+    tocsin.create()
+    created = tocsin("jobs", "create", "--name", "x", "--cron", "@daily", "--handler", "unknown")
+    updated = tocsin("jobs", "update", "report", "--set", "handler_name=unknown")
+
+    assert "--allow-unknown-handler" in created.err
+    assert "start a node that has it" in updated.err
+    assert "--allow-unknown-handler" not in updated.err
+
+
+def test_a_key_of_32_digits_is_no_id(tocsin: CommandLine) -> None:
+    meant = tocsin.create("--key", "0123456789abcdef0123456789abcdef")
+
+    assert tocsin("jobs", "show", "0123456789abcdef0123456789abcdef", "--json").json["id"] == meant["id"]
+    assert tocsin("jobs", "show", meant["id"].upper(), "--json").json["id"] == meant["id"]

@@ -5,9 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from aiohttp.test_utils import TestServer
 
 from tests.cli.terminal import on_terminal
 from tests.end_to_end.program import run, serving
+from tests.http.nodes import node_in_memory
+from tocsin.adapters.http import create_app
+from tocsin.application.health import HealthCheck
+from tocsin.application.loop import Pulse
 
 
 async def test_top_shows_what_runs_and_what_is_due_until_q_is_pressed(tmp_path: Path) -> None:
@@ -116,3 +121,28 @@ async def test_a_narrow_terminal_is_shown_names_before_ids(tmp_path: Path) -> No
             await wide.ended()
 
     assert str(job.id) not in shown
+
+
+async def test_the_screen_shows_an_address_without_who_signs_in(tmp_path: Path) -> None:
+    server = "http://me:secret@127.0.0.1:1"
+    async with on_terminal(tmp_path, "--server", server, "top", "--every", "0.5") as terminal:
+        shown = await terminal.shows("tocsin http://127.0.0.1:1", "nothing listens there")
+        terminal.press("q")
+        await terminal.ended()
+
+    assert "secret" not in shown
+
+
+async def test_an_unhealthy_node_is_watched_on(tmp_path: Path) -> None:
+    async with node_in_memory() as node, TestServer(create_app(node.face())) as server:
+        address, health = str(server.make_url("/")), node.scheduler.health
+        assert isinstance(health, HealthCheck)
+        health.pulses = [Pulse(name="timer", beat_at=node.clock.monotonic())]
+        node.clock.advance(3600)
+        async with on_terminal(tmp_path, "--server", address, "health", "--watch") as terminal:
+            await terminal.shows("unhealthy", "Ctrl-C ends it")
+            health.pulses = [Pulse(name="sweeper", beat_at=node.clock.monotonic(), error="one row is poison")]
+            await terminal.shows("one row is poison")
+            terminal.interrupt()
+
+            assert await terminal.ended() == 130

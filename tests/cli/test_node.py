@@ -269,3 +269,12 @@ def test_a_group_without_a_command_shows_its_help(tocsin: CommandLine, arguments
 
     assert ended.code == 2
     assert "Commands:" in ended.out + ended.err
+
+
+def test_what_is_shown_anew_again_and_again_is_no_other_command(tocsin: CommandLine) -> None:
+    tocsin.beat()
+    ended = tocsin("workers", "--watch", "drain", "node-1#abc")
+
+    assert ended.code == 2
+    assert "watch: does not go with drain" in ended.err
+    assert tocsin("workers", "--json").json["items"][0]["status"] == "live"

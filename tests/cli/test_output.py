@@ -76,3 +76,17 @@ def test_facts_that_come_one_by_one_are_rows_under_one_heading(tocsin: CommandLi
     ended = tocsin("watch", "--after", since, "--count", "2", "-o", "csv")
 
     assert [row["name"] for row in rows(ended.out)] == ["tocsin.job.created", "tocsin.job.created"]
+
+
+def test_what_never_bears_ids_says_so_before_it_acts(tocsin: CommandLine) -> None:
+    ended = tocsin("events", "send", "--file", "-", "-o", "ids", stdin='{"name": "a"}\n')
+
+    assert (ended.code, ended.out) == (2, "")
+    assert tocsin("events", "list", "--json").json["total"] == 0
+
+
+def test_a_record_without_an_id_is_no_line(tocsin: CommandLine) -> None:
+    ended = tocsin("import", "crontab", "-", "-o", "ids", stdin="@daily sound\n@dayly broken\n")
+
+    assert (ended.code, ended.err) == (6, "")
+    assert ended.out.split() == [job["id"] for job in tocsin.jobs()]

@@ -132,3 +132,26 @@ def test_a_file_that_cannot_be_read_is_told_by_its_name(tocsin: CommandLine, tex
     assert ended.code == 2
     assert f"cannot read {file_of(tocsin)}: " in ended.err
     assert "Traceback" not in ended.err
+
+
+def test_a_home_that_holds_no_file_holds_no_profiles(tocsin: CommandLine) -> None:
+    nowhere = {"XDG_CONFIG_HOME": "/dev/null"}
+
+    assert asked(tocsin, "health", **nowhere) == SERVER
+    assert "there is no profile 'staging'" in tocsin("health", "--profile", "staging", **nowhere).err
+
+
+def test_a_home_that_cannot_be_looked_into_matters_to_who_names_a_profile_alone(
+    tocsin: CommandLine, tmp_path: Path
+) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+
+    assert asked(tocsin, "health", XDG_CONFIG_HOME=str(loop)) == SERVER
+    assert "cannot read" in tocsin("health", "--profile", "staging", XDG_CONFIG_HOME=str(loop)).err
+
+
+def test_the_profile_in_use_is_told_to_be_so_when_it_gets_another_address(staging: CommandLine) -> None:
+    staging("profiles", "use", "staging")
+
+    assert staging("profiles", "add", "staging", "https://other.example", "--json").json["current"] is True

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from aiohttp.test_utils import TestServer
 
 from tocsin.adapters.cli.event_lines import LONGEST, EventLine, read_events
 from tocsin.adapters.cli.event_sending import BATCH
+from tocsin.adapters.http import HttpScheduler, Node, create_app
 from tocsin.domain.errors import FieldError, InvalidEvent, ServerUnreachable
 from tocsin.domain.event import NewEvent
 from tocsin.ports.event_requests import EventOutcome
@@ -223,3 +225,65 @@ def test_a_file_can_be_gone_on_with_where_the_server_went_away(tocsin: CommandLi
     assert ended.out == "500 sent, 0 matched, 0 duplicates, 0 refused\n"
     assert ended.err.startswith("all is done up to line 500: go on with --after 500\n")
     assert rest.out == "2 sent, 0 matched, 0 duplicates, 0 refused\n"
+
+
+def over_http(tocsin: CommandLine, *, answers: int = sys.maxsize) -> list[int]:
+    """Have commands go over HTTP to a node that goes away after some requests; answer how many events each had."""
+    sizes: list[int] = []
+
+    async def ready() -> bool:
+        return True
+
+    @asynccontextmanager
+    async def connect(server: str) -> AsyncIterator[IScheduler]:
+        async with tocsin.connect(server) as scheduler:
+            gate = cast("Any", Gate(scheduler, sizes, answers=answers))
+            node = Node(scheduler=gate, ready=ready, telemetry=tocsin.telemetry, version="1.2.3")
+            async with TestServer(create_app(node)) as there, HttpScheduler(str(there.make_url("/"))) as client:
+                yield client
+
+    tocsin.factories = replace(tocsin.factories, connect=connect)
+    return sizes
+
+
+LONG = lines(*({"name": "a", "data": [number, "x" * 2000]} for number in range(400)))
+"""Several requests' worth, but fewer events than a batch may have."""
+
+
+def test_long_lines_go_in_smaller_batches_of_one_request_each(tocsin: CommandLine) -> None:
+    sizes = over_http(tocsin)
+    ended = tocsin(*SEND, stdin=LONG)
+
+    assert ended.out == "400 sent, 0 matched, 0 duplicates, 0 refused\n"
+    assert sizes == [129, 129, 129, 13]
+
+
+def test_a_file_of_long_lines_is_gone_on_with_behind_the_last_that_was_taken(tocsin: CommandLine) -> None:
+    connected = tocsin.factories
+    sizes = over_http(tocsin, answers=1)
+    ended = tocsin(*SEND, stdin=LONG)
+    tocsin.factories = connected
+    rest = tocsin(*SEND, "--after", str(sizes[0]), stdin=LONG)
+
+    assert ended.code == 3
+    assert f"go on with --after {sizes[0]}" in ended.err
+    assert rest.out == f"{400 - sizes[0]} sent, 0 matched, 0 duplicates, 0 refused\n"
+    assert tocsin("events", "list", "--json").json["total"] == 400
+
+
+def test_an_event_too_large_for_a_request_is_refused_by_itself(tocsin: CommandLine) -> None:
+    sizes = over_http(tocsin)
+    large = {"name": "a", "data": "x" * (1024 * 1024 - 10)}
+    ended = tocsin(*SEND, "--json", stdin=lines({"name": "a"}, large, {"name": "b"}))
+
+    assert (ended.code, ended.json["sent"]) == (6, 2)
+    assert [each["line"] for each in ended.json["refusals"]] == [2]
+    assert sizes == [1, 1]
+
+
+def test_lines_that_are_sent_one_by_one_are_not_sent_again(tocsin: CommandLine) -> None:
+    gated(tocsin, refuses="b", answers=3)
+    ended = tocsin(*SEND, stdin=lines({"name": "b"}, {"name": "a"}, {"name": "c"}))
+
+    assert ended.code == 3
+    assert "go on with --after 2" in ended.err

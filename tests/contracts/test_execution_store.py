@@ -15,6 +15,7 @@ from tests.contracts.steps import (
 )
 from tests.makers import START, a_failure, a_job, a_success, an_event_job, decided, new_id, planner, triggered
 from tocsin.adapters.system import ManualClock
+from tocsin.domain.attempt import hand_back
 from tocsin.domain.errors import ExecutionNotFound
 from tocsin.domain.execution import ExecutionStatus, JobExecution, Origin
 from tocsin.domain.job import HandlerType, MisfirePolicy, OverlapPolicy
@@ -179,6 +180,29 @@ async def test_lateness_is_measured_to_the_first_start_of_schedule_fires(storage
     figures = await storage.executions.figures(TENANT, job_id=None, since=None)
 
     assert list(figures.lateness_ms) == [250]
+
+
+async def test_lateness_is_that_of_the_start_that_was_and_not_of_a_claim_handed_back_unbegun(
+    storage: Storage, clock: ManualClock
+) -> None:
+    job = await storage.jobs.add(a_job(retry_delay_ms=0))
+    clock.advance(60)
+    await storage.ledger.fire(planner, limit=1)
+    [row] = await executions_of(storage, job)
+    [attempt] = await claim(storage, row)
+    clock.advance(1)
+    await storage.ledger.finish([hand_back(attempt, clock.now(), begun=False)])
+    waiting = await storage.executions.figures(TENANT, job_id=None, since=None)
+    [attempt] = await claim(storage, row)
+    await storage.ledger.finish([a_failure(attempt)])
+    clock.advance(30)
+    await claim(storage, row)
+
+    of_tenant = await storage.executions.figures(TENANT, job_id=None, since=None)
+    of_job = await storage.executions.figures(TENANT, job_id=job.id, since=None)
+
+    assert list(waiting.lateness_ms) == []
+    assert list(of_tenant.lateness_ms) == list(of_job.lateness_ms) == [1000]
 
 
 async def test_figures_start_at_since(storage: Storage, clock: ManualClock) -> None:

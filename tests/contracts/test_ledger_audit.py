@@ -11,6 +11,7 @@ import pytest
 from tests.contracts.steps import TENANT, claim, executions_of, trigger, versions_of
 from tests.makers import START, a_failure, a_job, a_success, an_event_job, decided, new_id, planner
 from tocsin.adapters.system import ManualClock
+from tocsin.domain.attempt import hand_back
 from tocsin.domain.errors import JobNotFound
 from tocsin.domain.job import JobType, MisfirePolicy, OverlapPolicy, ScheduledJob
 from tocsin.domain.ledger import Entry, JobLedger, Window
@@ -77,7 +78,26 @@ async def test_an_entry_tells_of_its_first_start(storage: Storage, clock: Manual
 
     [entry] = (await recent(storage, START))[job.id].entries
 
-    assert (entry.status, entry.started_at) == ("success", first)
+    assert (entry.status, entry.first_start) == ("success", first)
+
+
+async def test_an_entry_of_what_was_handed_back_unbegun_tells_of_the_start_that_was(
+    storage: Storage, clock: ManualClock
+) -> None:
+    job = await storage.jobs.add(minutely())
+    await fire(storage, clock)
+    [row] = await executions_of(storage, job)
+    [attempt] = await claim(storage, row)
+    clock.advance(30)
+    await storage.ledger.finish([hand_back(attempt, clock.now(), begun=False)])
+    [unbegun] = (await recent(storage, START))[job.id].entries
+    [attempt] = await claim(storage, row)
+    await storage.ledger.finish([a_success(attempt)])
+
+    [entry] = (await recent(storage, START))[job.id].entries
+
+    assert (unbegun.status, unbegun.first_start) == ("pending", None)
+    assert (entry.status, entry.first_start) == ("success", clock.now())
 
 
 async def test_a_row_of_skips_that_reaches_into_the_window_is_an_entry(storage: Storage, clock: ManualClock) -> None:

@@ -101,6 +101,34 @@ async def test_work_that_is_handed_back_is_dispatched_at_once_and_has_not_failed
     assert again.attempt == 2
 
 
+async def test_work_that_is_handed_back_unbegun_shows_no_start(storage: Storage, clock: ManualClock) -> None:
+    attempt = await a_running_attempt(storage)
+    clock.advance(3)
+
+    await storage.ledger.finish([hand_back(attempt, clock.now(), begun=False)])
+
+    row = await execution(storage, attempt.execution_id)
+    assert (row.status, row.started_at, row.first_start) == (ExecutionStatus.PENDING, None, None)
+    assert [(past.outcome, past.started_at) for past in row.past_attempts] == [("handed_back", None)]
+
+
+async def test_a_claim_says_whether_a_handler_had_begun_before(storage: Storage, clock: ManualClock) -> None:
+    first = await a_running_attempt(storage, max_retries=5, retry_delay_ms=0)
+    row = await execution(storage, first.execution_id)
+    await storage.ledger.finish([hand_back(first, clock.now(), begun=False)])
+    [second] = await claim(storage, row)
+    [told_again] = await storage.ledger.claimed([row.id], worker_id=WORKER)
+    await storage.ledger.finish([hand_back(second, clock.now())])
+    [third] = await claim(storage, row)
+    await storage.ledger.finish([hand_back(third, clock.now(), begun=False)])
+    [fourth] = await claim(storage, row)
+
+    [once_more] = await storage.ledger.claimed([row.id], worker_id=WORKER)
+
+    assert [each.had_begun for each in (first, second, told_again)] == [False, False, False]
+    assert [each.had_begun for each in (third, fourth, once_more)] == [True, True, True]
+
+
 async def test_a_success_after_a_failure_leaves_no_error_behind(storage: Storage, clock: ManualClock) -> None:
     attempt = await a_running_attempt(storage, max_retries=1, retry_delay_ms=0)
     await storage.ledger.finish([a_failure(attempt, error_stack="line 1")])

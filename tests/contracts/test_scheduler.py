@@ -28,10 +28,11 @@ from tocsin.domain.errors import (
 from tocsin.domain.execution import ExecutionStatus, JobExecution, Origin
 from tocsin.domain.job import HandlerType, JobStatus, JobType, MisfirePolicy, OverlapPolicy, ScheduledJob
 from tocsin.domain.ledger import Fate, FindingKind, LedgerTotals, Window
+from tocsin.ports.conflicts import OnConflict
 from tocsin.ports.ledger import LogLine
 from tocsin.ports.queries import ExecutionFilter, JobFilter, SortBy, SortOrder
 from tocsin.ports.reports import HealthStatus, Period
-from tocsin.ports.scheduler import IScheduler, OnConflict, Timing
+from tocsin.ports.scheduler import IScheduler, Timing
 
 NOBODY = UUID(int=7)
 

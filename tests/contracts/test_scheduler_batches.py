@@ -17,8 +17,9 @@ from tests.makers import START, a_definition, planner
 from tocsin.domain.errors import Conflict, InvalidInput, InvalidJob, InvalidSchedule
 from tocsin.domain.job import HandlerType, JobStatus, JobType, OverlapPolicy, ScheduledJob
 from tocsin.ports.batches import BulkAction, ChangedJob, NewJob, RefusedJob
+from tocsin.ports.conflicts import OnConflict
 from tocsin.ports.queries import JobFilter
-from tocsin.ports.scheduler import IScheduler, OnConflict
+from tocsin.ports.scheduler import IScheduler
 
 MINUTE = timedelta(minutes=1)
 NOBODY = UUID(int=7)
@@ -281,6 +282,16 @@ async def test_more_jobs_than_are_shown_are_changed(scheduler: IScheduler) -> No
     assert [job.id for job in outcome.jobs] == [job.id for job in jobs[:50]]
     assert [each.job_id for each in outcome.refused] == gone[:50]
     assert (await scheduler.list_jobs(JobFilter(status=(JobStatus.PAUSED,)))).total == 300
+
+
+async def test_a_text_that_is_in_every_name_means_no_jobs(scheduler: IScheduler) -> None:
+    jobs = await some_jobs(scheduler)
+
+    with pytest.raises(InvalidInput) as refused:
+        await scheduler.change_jobs(BulkAction.CANCEL, query=JobFilter(name_contains=""))
+
+    assert [error.field for error in refused.value.errors] == ["filter.name_contains"]
+    assert await statuses(scheduler, jobs) == [JobStatus.ACTIVE] * 3
 
 
 def by_ids(count: int) -> dict[str, Any]:

@@ -45,10 +45,11 @@ from tocsin.domain.flow import Batch, Debounce, FlowControl, Rate
 from tocsin.domain.impact import Touch
 from tocsin.domain.job import JobStatus, JobType, ScheduledJob
 from tocsin.domain.trace import TraceContext, span_of
+from tocsin.ports.conflicts import OnConflict
 from tocsin.ports.event_requests import FeedItem, FilterTrial
 from tocsin.ports.ledger import LogLine
 from tocsin.ports.queries import EventFilter, EventHandlerFilter, ExecutionFilter, JobFilter
-from tocsin.ports.scheduler import IScheduler, OnConflict
+from tocsin.ports.scheduler import IScheduler
 
 NOBODY = UUID(int=7)
 CALLER = TraceContext(trace_id="4bf92f3577b34da6a3ce929d0e0e4736", span_id="00f067aa0ba902b7", tracestate="vendor=1")

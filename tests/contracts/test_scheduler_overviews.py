@@ -279,6 +279,19 @@ async def test_a_calendar_counts_no_more_fires_than_a_job_has(scheduler: ISchedu
     assert (fires, none) == ([[3, 3, 0, 0], [3, 2, 0, 0]], [0, 0])
 
 
+async def test_a_later_month_has_the_fires_that_the_months_before_leave(scheduler: IScheduler) -> None:
+    every_day = {"type": JobType.RECURRING, "schedule": "0 12 * * *"}
+    few = await a_job(scheduler, **every_day, max_executions=5)
+    more = await a_job(scheduler, **every_day, max_executions=33)
+    later = await a_job(scheduler, **every_day, max_executions=3, start_date=datetime(2026, 2, 27, tzinfo=UTC))
+
+    shown = [await scheduler.get_job_calendar(job.id, month="2026-02") for job in (few, more, later)]
+    [march] = [await scheduler.get_job_calendar(later.id, month="2026-03")]
+
+    fires = [[day.date.day for day in calendar.days if day.fires] for calendar in (*shown, march)]
+    assert fires == [[], [1, 2], [27, 28], [1]]
+
+
 async def test_a_day_that_a_zone_changes_its_clocks_has_all_its_fires(scheduler: IScheduler) -> None:
     job = await a_job(scheduler, schedule="every 1h", timezone="Europe/Berlin")
 

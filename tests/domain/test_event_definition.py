@@ -229,6 +229,7 @@ def refused(**fields: object) -> list[str]:
     [
         ({"name": "a..b"}, ["name"]),
         ({"name": "tocsin.job.created"}, ["name"]),
+        ({"name": "tocsin.job.created", "source": "", "data": b"x"}, ["name", "source", "data"]),
         ({"name": None}, ["name"]),
         ({"source": "", "subject": "s" * 2049}, ["source", "subject"]),
         ({"idempotency_key": "k" * 256, "correlation_id": "\0"}, ["idempotency_key", "correlation_id"]),

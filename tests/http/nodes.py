@@ -26,10 +26,11 @@ from tocsin.adapters.memory import InProcessDispatcher, LocalBells, memory_stora
 from tocsin.adapters.system import ManualClock, Uuid7Sequence
 from tocsin.adapters.telemetry import StructuredLog
 from tocsin.application.auditing import Auditor
+from tocsin.application.changing import Wakers
 from tocsin.application.event_parts import EventParts, EventPorts
 from tocsin.application.health import HealthCheck
 from tocsin.application.planning import Planning
-from tocsin.application.scheduler import Scheduler, Wakers
+from tocsin.application.scheduler import Scheduler
 from tocsin.domain.job import DEFAULT_TENANT
 from tocsin.domain.json import Json
 from tocsin.engines import Engines

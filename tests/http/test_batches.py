@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 
 from tests.http.nodes import NOBODY, Api, a_body
+from tocsin.adapters.http.wire.batches import JobConditions
+from tocsin.adapters.http.wire.queries import JobQuery
+from tocsin.ports.queries import JobFilter
+
+PAGING = ("limit", "offset", "cursor", "sort_by", "sort_order")
+SEVERAL = [field.name for field in fields(JobFilter) if field.default == ()]
 
 
 async def test_new_jobs_are_answered_in_their_order(api: Api) -> None:
@@ -79,6 +87,23 @@ async def test_what_would_be_done_is_told_before_it_is(api: Api) -> None:
     assert (await api.ask("GET", f"/jobs/{other['id']}")).body["status"] == "active"
 
 
+def test_many_jobs_are_meant_by_the_conditions_that_a_list_has() -> None:
+    conditions = [field.name for field in fields(JobFilter) if field.name not in PAGING]
+
+    assert list(JobConditions.model_fields) == conditions
+    assert set(JobQuery.model_fields) == {*conditions, *PAGING}
+
+
+async def test_the_functions_that_there_are_are_told_once_however_many_are_unknown(api: Api) -> None:
+    jobs = [a_body(handler_name=f"later-{n}") for n in range(3)]
+
+    answer = await api.ask("POST", "/jobs/batch", {"jobs": jobs})
+
+    assert answer.fields == [f"jobs[{n}].handler_name" for n in range(3)]
+    assert ["clean" in error["message"] for error in answer.body["errors"]] == [True, False, False]
+    assert ["later-" in error["message"] for error in answer.body["errors"]] == [True] * 3
+
+
 async def test_a_job_that_is_refused_is_told_with_the_code_of_its_error(api: Api) -> None:
     answer = await api.ask("POST", "/jobs/bulk", {"action": "trigger", "job_ids": [NOBODY]})
 
@@ -87,7 +112,7 @@ async def test_a_job_that_is_refused_is_told_with_the_code_of_its_error(api: Api
 
 
 @pytest.mark.parametrize(
-    ("body", "fields"),
+    ("body", "at"),
     [
         ({"job_ids": [NOBODY]}, ["action"]),
         ({"action": "delete", "job_ids": [NOBODY]}, ["action"]),
@@ -97,9 +122,12 @@ async def test_a_job_that_is_refused_is_told_with_the_code_of_its_error(api: Api
         ({"action": "pause", "filter": {"limit": 5}}, ["filter.limit"]),
         ({"action": "pause", "job_ids": ["x"]}, ["job_ids.0"]),
         ({"action": "pause", "filter": {}, "dry_run": "yes"}, ["dry_run"]),
+        *(({"action": "cancel", "filter": {name: []}}, [f"filter.{name}"]) for name in SEVERAL),
+        ({"action": "cancel", "filter": {"tags": ["a"], "key": []}}, ["filter.key"]),
+        ({"action": "cancel", "filter": {"name_contains": ""}}, ["filter.name_contains"]),
     ],
 )
-async def test_jobs_are_meant_in_one_way(api: Api, body: object, fields: list[str]) -> None:
+async def test_jobs_are_meant_in_one_way(api: Api, body: object, at: list[str]) -> None:
     answer = await api.ask("POST", "/jobs/bulk", body)
 
-    assert (answer.status, answer.fields) == (422, fields)
+    assert (answer.status, answer.fields) == (422, at)

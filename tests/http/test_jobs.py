@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests.http.nodes import BASE, NOBODY, Api, StillNode, a_body
+from tests.makers import a_worker
 
 
 async def test_a_new_job_is_answered_with_its_place_and_version(api: Api) -> None:
@@ -58,6 +59,27 @@ async def test_an_unknown_handler_is_refused_with_the_known_ones_unless_it_may_c
     assert (refused.status, refused.body["code"], refused.fields) == (422, "HANDLER_NOT_FOUND", ["handler_name"])
     assert {"clean", "report"} <= set(refused.body["known_handlers"])
     assert (await api.job(handler_name="later", allow_unknown_handler=True))["status"] == "active"
+
+
+async def test_a_command_is_taken_while_any_live_node_allows_commands(api: Api, node: StillNode) -> None:
+    whoami = a_body(handler_type="command", handler_name=..., payload={"argv": ["whoami"]})
+    await node.storage.workers.beat(a_worker(capabilities=("command",)))
+
+    job = await api.ask("POST", "/jobs", whoami)
+    triggered = await api.ask("POST", f"/jobs/{job.body['id']}/trigger", {"payload": {"argv": ["id"]}})
+    batch = await api.ask("POST", "/jobs/batch", {"jobs": [whoami]})
+    wrong = await api.ask("POST", "/jobs", {**whoami, "payload": {"argv": []}})
+
+    assert (job.status, triggered.status, batch.status) == (201, 202, 201)
+    assert (wrong.status, wrong.fields) == (422, ["payload.argv"])
+
+
+async def test_a_command_is_refused_once_the_node_that_allowed_it_is_gone(api: Api, node: StillNode) -> None:
+    await node.storage.workers.beat(a_worker(capabilities=("command",), status="stopped"))
+
+    refused = await api.ask("POST", "/jobs", a_body(handler_type="command", payload={"argv": ["whoami"]}))
+
+    assert (refused.status, refused.fields) == (422, ["handler_type"])
 
 
 @pytest.mark.parametrize(("on_conflict", "name"), [("keep", "nightly"), ("replace", "other")])

@@ -48,6 +48,7 @@ async def test_a_month_shows_its_days(api: Api, node: StillNode) -> None:
     answer = await api.ask("GET", f"/jobs/{job['id']}/calendar?month=2026-01&timezone=Europe/Berlin")
 
     assert (answer.body["month"], answer.body["timezone"], len(answer.body["days"])) == ("2026-01", "Europe/Berlin", 31)
+    assert answer.body["share"] == 1
     assert answer.body["days"][0] == {
         "date": "2026-01-01",
         "outcomes": {},

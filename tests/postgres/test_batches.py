@@ -1,8 +1,10 @@
-"""Many jobs at once take as many round trips as a few do."""
+"""Many jobs at once take as many round trips as a few do, and keep nobody waiting."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 
 import asyncpg
 import pytest
@@ -13,8 +15,8 @@ from tocsin.adapters.postgres.batches import PostgresBatches
 from tocsin.adapters.postgres.transaction import Transaction
 from tocsin.adapters.system import ManualClock
 from tocsin.domain.job import DEFAULT_TENANT, ScheduledJob
-from tocsin.domain.lifecycle import cancel, pause
-from tocsin.domain.plan import Decision
+from tocsin.domain.lifecycle import cancel, pause, resume
+from tocsin.domain.plan import Decision, Plan
 from tocsin.ports.storage import Storage
 
 FEW, MANY = 2, 60
@@ -87,3 +89,31 @@ async def test_how_many_jobs_are_changed_does_not_matter_either(batches: Postgre
         counts.append(len(statements))
 
     assert counts[1] == counts[2] > 0
+
+
+async def test_whoever_else_is_due_has_its_turn_while_many_plans_are_made(batches: PostgresBatches) -> None:
+    since_a_turn, most = 0, 0
+
+    def noted(decide: Decision) -> Decision:
+        def note(job: ScheduledJob, now: datetime) -> Plan:
+            nonlocal since_a_turn, most
+            since_a_turn += 1
+            most = max(most, since_a_turn)
+            return decide(job, now)
+
+        return note
+
+    async def take_turns() -> None:
+        nonlocal since_a_turn
+        while True:
+            since_a_turn = 0
+            await asyncio.sleep(0)
+
+    jobs = [a_job(name=f"job {n}", key=f"key-{n}") for n in range(MANY)]
+    other = asyncio.create_task(take_turns())
+    made = await batches.add(jobs, lambda _: decided(pause))
+    await batches.add([a_job(key=f"key-{n}") for n in range(MANY)], lambda _: noted(decided(pause)))
+    await batches.change(DEFAULT_TENANT, [job.id for job in made.jobs], noted(decided(resume)))
+    other.cancel()
+
+    assert 0 < most <= 10

@@ -3,10 +3,12 @@ from __future__ import annotations
 import asyncio
 import socket
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -24,6 +26,7 @@ from tocsin.adapters.postgres.transaction import Transaction
 from tocsin.domain.errors import InvalidInput, JobNotFound, StoreUnavailable
 from tocsin.domain.job import ScheduledJob
 from tocsin.domain.lifecycle import pause
+from tocsin.domain.months import days_of
 from tocsin.ports.queries import JobFilter
 from tocsin.ports.storage import Storage
 
@@ -151,7 +154,14 @@ async def test_no_more_connections_are_made_than_allowed_and_requests_make_half_
 async def test_a_heartbeat_does_not_wait_for_reports(access: Access, stranger: Connection) -> None:
     async with open_postgres(Access(url=access.url, connections=4)) as storage:
         await stranger.execute("BEGIN; LOCK TABLE jobs")
-        reports = [asyncio.ensure_future(storage.executions.queue(None)) for _ in range(8)]
+        nobody, days = uuid4(), days_of("2026-01", ZoneInfo("UTC"))
+        calls: list[Coroutine[Any, Any, object]] = [
+            *(storage.executions.queue(None) for _ in range(2)),
+            *(storage.overviews.outcomes(TENANT, [nobody], limit=1) for _ in range(2)),
+            *(storage.overviews.daily(TENANT, nobody, days, at_most=1) for _ in range(2)),
+            *(storage.jobs.ids(TENANT, JobFilter(), at_most=1) for _ in range(2)),
+        ]
+        reports = [asyncio.ensure_future(call) for call in calls]
         await until_calls_wait_for_a_lock(stranger, 2)
 
         assert (await storage.workers.beat(a_worker())).status == "live"

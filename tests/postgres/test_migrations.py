@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +19,7 @@ from tests.postgres.rows_in_every_state import fill
 from tests.postgres.sessions import until_calls_wait_for_a_lock
 from tocsin.adapters.postgres import Access, UnusableSchema, migrate, open_postgres
 from tocsin.adapters.system import ManualClock
+from tocsin.domain.errors import StoreUnavailable
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.domain.job import JobStatus
 from tocsin.domain.lifecycle import pause, resume
@@ -47,6 +49,12 @@ WHERE status = 'pending'"""
 LEASED_IN_NO_CLAIM: Final = """
 SELECT count(*) FROM executions AS e
 WHERE lease_expires_at IS NOT NULL AND NOT EXISTS (SELECT FROM claims AS c WHERE e.id = ANY(c.execution_ids))"""
+
+SLOW: Final = """
+CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.2); RETURN NEW; END $$;
+CREATE TRIGGER slow BEFORE INSERT ON schema_migrations FOR EACH ROW EXECUTE FUNCTION slow();
+"""
+SHORT: Final = 0.5
 
 STARTS: Final = """
 import asyncio, sys
@@ -220,6 +228,41 @@ async def test_a_step_that_fails_leaves_the_schema_as_it_was(access: Access) -> 
 
     assert taken(await migrate.status(access)) == [True] + [False] * (NEWEST - 1)
     assert "executions" not in await tables(access)
+
+
+async def test_steps_may_take_longer_than_anybody_waits_for_a_lock(
+    access: Access, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await migrate.up(access, to=1)
+    await run(access, SLOW)
+    monkeypatch.setattr(migrate, "PATIENCE", SHORT)
+
+    assert versions(await migrate.up(access)) == [*VERSIONS[1:]]
+
+
+async def test_a_node_that_starts_leaves_long_steps_to_the_command(
+    access: Access, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await migrate.up(access, to=1)
+    await run(access, SLOW)
+    async with AsyncExitStack() as stack:
+        with monkeypatch.context() as patience:
+            patience.setattr(migrate, "PATIENCE", SHORT)
+            with pytest.raises(StoreUnavailable, match="`tocsin migrate up` takes as long"):
+                await stack.enter_async_context(open_postgres(access))
+
+    assert taken(await migrate.status(access)) == [True] + [False] * (NEWEST - 1)
+
+
+async def test_who_waits_in_vain_for_somebody_elses_step_gives_up(
+    access: Access, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migrate, "PATIENCE", SHORT)
+    async with a_connection(access.url) as other, other.transaction():
+        await other.execute("SELECT pg_advisory_xact_lock($1)", migrate.LOCK)
+
+        with pytest.raises(StoreUnavailable, match="in time"):
+            await migrate.up(access)
 
 
 async def test_opening_keeps_the_rows_of_a_schema_that_is_up_to_date(access: Access, clock: ManualClock) -> None:

@@ -25,6 +25,7 @@ SELECT
 FROM executions AS e, generate_series(1, 5000) AS n"""
 OVERVIEWS = statements("overviews")
 SERIES = {"since": START, "first": START, "width": timedelta(minutes=1)}
+DAY = {"starts": [START], "since": START, "until": START + timedelta(days=1), "percent": None}
 
 
 @pytest.fixture
@@ -84,8 +85,16 @@ async def test_how_much_was_made_is_counted_in_an_index_alone(job_id: UUID, post
 
 
 async def test_a_month_is_counted_along_the_index_of_the_job(job_id: UUID, postgres_url: str) -> None:
-    asked = {"job_id": job_id, "starts": [START], "since": START, "until": START + timedelta(days=1)}
+    shown = await plan(postgres_url, OVERVIEWS["daily"], {**DAY, "job_id": job_id}, settings=BY_ANY_INDEX)
+
+    assert "executions_of_job" in shown
+    assert "Sample Scan" not in shown
+
+
+async def test_a_sample_is_all_that_a_month_of_too_much_looks_at(job_id: UUID, postgres_url: str) -> None:
+    asked = {**DAY, "job_id": job_id, "percent": 5.0}
 
     shown = await plan(postgres_url, OVERVIEWS["daily"], asked, settings=BY_ANY_INDEX)
 
-    assert "executions_of_job" in shown
+    assert "executions_of_job" not in shown
+    assert "Sample Scan on executions" in shown

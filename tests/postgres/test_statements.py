@@ -49,3 +49,16 @@ def test_every_statement_is_used() -> None:
     code = "".join(path.read_text("utf-8") for path in SQL.parent.glob("*.py"))
 
     assert [name for _, name in NAMED if f'"{name}"' not in code] == []
+
+
+def test_a_part_stands_wherever_a_statement_names_it() -> None:
+    ends = [statements("ledger")[name] for name in ("finish_well", "finish_last")]
+
+    assert all("RETURNING e.id, e.job_id, e.duration_ms" in each.text for each in ends)
+    assert [name for file, name in NAMED if "-- with:" in statements(file)[name].text] == []
+
+
+def test_every_part_is_used() -> None:
+    text = "".join(path.read_text("utf-8") for path in SQL.glob("*.sql"))
+
+    assert set(re.findall(r"-- part: (\w+)", text)) == set(re.findall(r"-- with: (\w+)", text))

@@ -18,8 +18,8 @@ from tocsin.domain.job import JobStatus, ScheduledJob
 from tocsin.domain.lifecycle import cancel, delete, pause, update
 from tocsin.domain.plan import Decision, Plan
 from tocsin.engines import Engines
+from tocsin.ports.conflicts import OnConflict
 from tocsin.ports.queries import ExecutionFilter, JobFilter
-from tocsin.ports.scheduler import OnConflict
 from tocsin.ports.storage import Storage
 
 DAMAGES = {
@@ -189,6 +189,24 @@ async def test_a_key_of_a_job_that_cannot_be_read_is_not_replaced(
             await node.scheduler.schedule(a_definition(key="k"), on_conflict=OnConflict.REPLACE)
         with pytest.raises(Conflict, match="cannot be read"):
             await node.scheduler.schedule_many([a_definition(key="k")], on_conflict=OnConflict.REPLACE)
+
+
+async def test_a_job_that_cannot_be_read_keeps_its_key(
+    storage: Storage, stranger: sqlite3.Connection, clock: ManualClock
+) -> None:
+    job = await storage.jobs.add(a_job(key="k"))
+    damage(stranger, job, DAMAGES["a word that is none"])
+    before = stranger.execute("SELECT * FROM jobs").fetchall()
+    engines = Engines(storage=storage, pipe=None, bells=LocalBells(), wake_seconds=1)
+
+    async with node_on(engines, clock) as node:
+        alone = await node.scheduler.schedule(a_definition(key="k"), on_conflict=OnConflict.KEEP)
+        kept, new = await node.scheduler.schedule_many(
+            [a_definition(key="k"), a_definition()], on_conflict=OnConflict.KEEP
+        )
+
+    assert (alone.id, kept) == (job.id, alone)
+    assert stranger.execute("SELECT * FROM jobs WHERE id <> ?", (str(new.id),)).fetchall() == before
 
 
 SPOILT = {

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import tocsin.adapters.sqlite as adapter
+from tocsin.adapters.sqlite.claiming import CLAIMABLE
+from tocsin.adapters.sqlite.finishing import Held
 from tocsin.adapters.sqlite.statements import statements
 
 SQL = Path(adapter.__file__).parent / "sql"
@@ -73,6 +75,18 @@ def test_what_is_written_for_a_batch_builds_one_list_of_it_and_none_for_each_row
     assert steps.index("OpenEphemeral") < steps.index("VFilter")
 
 
+@pytest.mark.parametrize(("name", "fields"), [("claimable", CLAIMABLE), ("held", Held._fields)])
+def test_what_crosses_as_an_array_is_read_in_the_order_in_which_it_is_written(
+    name: str, fields: tuple[str, ...]
+) -> None:
+    [_, body] = (SQL / "ledger.sql").read_text("utf-8").split(f"-- name: {name}\n")
+    [_, array] = body.split("json_array(", 1)
+
+    written = re.findall(r"(?:e\.|-- with: )(\w+)", array[: array.index(")")])
+
+    assert written == ["rowid" if each == "number" else each for each in fields]
+
+
 @pytest.mark.parametrize("name", ["undelivered", "ready"])
 def test_no_look_at_a_backlog_sorts_it(stranger: sqlite3.Connection, name: str) -> None:
     assert [step for step in plan_of(stranger, statements("ledger")[name]) if "ORDER BY" in step] == []
@@ -91,7 +105,7 @@ def test_a_fire_touches_no_index_of_jobs_but_that_of_when_they_are_due(stranger:
 
 
 def test_the_end_of_a_job_leaves_the_indexes_alone_that_do_not_go_by_it(stranger: sqlite3.Connection) -> None:
-    assert not {"jobs_of_tenant", "jobs_deleted"} & written_indexes(stranger, "conclude")
+    assert not {"jobs_of_tenant", "jobs_deleted"} & written_indexes(stranger, "save_standing")
 
 
 @pytest.mark.parametrize(("file", "name"), NAMED)
@@ -105,3 +119,10 @@ def test_every_statement_is_used() -> None:
     code = "".join(path.read_text("utf-8") for path in SQL.parent.glob("*.py"))
 
     assert [name for _, name in NAMED if f'["{name}"]' not in code] == []
+
+
+def test_every_part_is_used_and_stands_wherever_a_statement_names_it() -> None:
+    text = "".join(path.read_text("utf-8") for path in SQL.glob("*.sql"))
+
+    assert set(re.findall(r"-- part: (\w+)", text)) == set(re.findall(r"-- with: (\w+)", text))
+    assert [name for file, name in NAMED if "-- with:" in statements(file)[name]] == []

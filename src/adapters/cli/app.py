@@ -35,7 +35,7 @@ class _Program(TyperGroup):
         """Find a command; what is no command is compared to all of them, to tell what may be meant."""
         for name in [cmd_name] if cmd_name in SECTIONS else SECTIONS:
             if name not in self.commands:
-                self.commands.update(get_group(SECTIONS[name]()).commands)
+                self.commands.update(get_group(SECTIONS[name].commands()).commands)
         return self.commands.get(cmd_name)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002 - as above
@@ -50,7 +50,7 @@ def _show_version(context: typer.Context, wanted: bool) -> None:  # noqa: FBT001
         raise typer.Exit
 
 
-VersionOption = Annotated[
+ShowVersionOption = Annotated[
     bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show which version this is.")
 ]
 
@@ -70,7 +70,7 @@ def _open(
     ] = None,
     as_json: JsonOption = False,
     form: FormOption = None,
-    version: VersionOption = False,  # noqa: ARG001 - it has ended the program by now
+    version: ShowVersionOption = False,  # noqa: ARG001 - it has ended the program by now
 ) -> None:
     """Keep what was said before the command's name."""
     with reported():

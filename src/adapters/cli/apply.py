@@ -71,8 +71,9 @@ async def apply(
         if dry_run or expected.count(Fate.CONFLICT):
             session.output.show(expected, drawn)
             raise typer.Exit(_code(expected))
-        if session.output.for_people:
-            session.output.print(shown_plan(expected))
+        is_asked = not yes and (sys.stdin.isatty() or expected.count(Fate.PRUNE) > 0)
+        if session.output.for_people or is_asked:
+            session.output.show_before(shown_plan(expected))
         _ask(planned, expected, yes=yes, prune_all=prune_all)
         report = await carry_out(scheduler, planned, allow_unknown_handler=allow_unknown_handler)
     session.output.show(report, summary)

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import typer
 
-from .factories import Factories
 from .place import Place
 
 # Every command has such words, and few runs of one complete any.
 if TYPE_CHECKING:
+    from ...domain.event import EventHandler
     from ...domain.job import ScheduledJob
     from ...ports.scheduler import IScheduler
+    from .factories import Factories
 
 BLINK_SECONDS: Final = 0.5
 MOST: Final = 50
+
+_PLAIN: Final = re.compile(r"[\w./:@%+=,][\w./:@%+=,-]*")
+_UNTOLD: Final = re.compile(r"[^\w ./:@%+=,()-]")
+_TOLD: Final = 40
 
 Offer: TypeAlias = tuple[str, str]
 """A word, and what is said beside it."""
@@ -59,13 +65,18 @@ def complete_event(ctx: typer.Context, incomplete: str) -> Sequence[Offer]:
 
 
 def complete_event_handler(ctx: typer.Context, incomplete: str) -> Sequence[Offer]:
-    """Offer the keys of event handlers, and the ids of those that have none."""
+    """Offer the keys of event handlers, and the ids of those that have none which can be typed as it is."""
 
     async def ask(scheduler: IScheduler) -> Iterable[Offer]:
         page = await scheduler.list_event_handlers()
-        return [(each.definition.key or str(each.id), each.definition.event) for each in page.items]
+        return [(_key_or_id(each), each.definition.event) for each in page.items]
 
     return _offers(ctx, ask, incomplete)
+
+
+def _key_or_id(handler: EventHandler) -> str:
+    key = handler.definition.key
+    return key if key and _PLAIN.fullmatch(key) else str(handler.id)
 
 
 def complete_worker(ctx: typer.Context, incomplete: str) -> Sequence[Offer]:
@@ -83,7 +94,7 @@ def complete_profile(incomplete: str) -> Sequence[Offer]:
     from .profiles import load  # noqa: PLC0415 - see above
 
     with suppress(InvalidInput):
-        return [offer for offer in load().servers.items() if offer[0].startswith(incomplete)]
+        return _fitting(load().servers.items(), incomplete)
     return []
 
 
@@ -97,7 +108,7 @@ def complete_zone(incomplete: str) -> Sequence[str]:
 def _names(job: ScheduledJob, incomplete: str) -> Iterable[Offer]:
     """Give the words that stand for a job; only the first of them as long as nothing is typed."""
     definition = job.definition
-    words = [word for word in (definition.key, definition.name) if word and " " not in word]
+    words = [word for word in (definition.key, definition.name) if word and _PLAIN.fullmatch(word)]
     every = list(dict.fromkeys([*words, str(job.id)]))
     told = f"{definition.name} ({job.status.value})"
     return [(word, told) for word in (every if incomplete else every[:1])]
@@ -118,8 +129,17 @@ def _offers(
 
     # A shell would write what goes wrong into the line that is being typed.
     with suppress(Exception):
-        return [(word, told) for word, told in asyncio.run(answered()) if word.startswith(incomplete)]
+        return _fitting(asyncio.run(answered()), incomplete)
     return []
+
+
+def _fitting(offers: Iterable[Offer], incomplete: str) -> Sequence[Offer]:
+    """Keep what begins so and may stand in a line as it is: a shell would carry out what others call their jobs."""
+    return [
+        (word, _UNTOLD.sub(" ", told)[:_TOLD])
+        for word, told in offers
+        if word.startswith(incomplete) and _PLAIN.fullmatch(word)
+    ]
 
 
 def _place(ctx: typer.Context) -> Place:

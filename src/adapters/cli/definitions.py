@@ -4,44 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Annotated, Any, cast
+
+import typer
 
 from ...domain.errors import FieldError, InvalidInput, InvalidJob
 from ...domain.job import HandlerType, JobDefinition, JobType
 from ...domain.json import Json
 from ...domain.schedule import Once
-from .inputs import read_json
-from .instants import read_wall_time
+from ...ports.conflicts import OnConflict
+from .inputs import read_field, read_json, read_settings
+from .instants import optional_instant, read_wall_time
+from .job_documents import bounded_type
+from .options import (
+    AtOption,
+    CronOption,
+    DescriptionOption,
+    EveryOption,
+    PayloadOption,
+    PriorityOption,
+    SetOption,
+    TagOption,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class When:
-    """
-    The ways to say when: a cron, an interval, one instant, or only on demand.
+    """The options that say when: a cron, an interval or one instant."""
 
-    `timezone` is that of a cron, or of a wall time.
-    """
+    cron: CronOption = None
+    every: EveryOption = None
+    at: AtOption = None
 
-    cron: str | None = None
-    every: str | None = None
-    at: str | None = None
-    on_demand: bool = False
-    timezone: str | None = None
-
-    def read(self) -> tuple[JobType, str | None]:
+    def or_on_demand(self, *, on_demand: bool, timezone: str | None) -> tuple[JobType, str | None]:
         """
-        Give the type of the job and its schedule as text; one on demand has none.
+        Give the type of the job and its schedule as text; one that is only `on_demand` has none.
 
         Raises:
             InvalidInput: none or several of the ways are used, or the instant cannot be read.
         """
-        if len(self._ways) + self.on_demand != 1:
+        if len(self._ways) + on_demand != 1:
             raise InvalidInput.of("schedule", "give exactly one of --cron, --every, --at and --on-demand")
-        return (JobType.EVENT, None) if self.on_demand else self.timed()
+        return (JobType.EVENT, None) if on_demand else self.timed(timezone)
 
-    def timed(self) -> tuple[JobType, str]:
+    def timed(self, timezone: str | None) -> tuple[JobType, str]:
         """
-        Give the type of a job that fires by itself, and its schedule as text.
+        Give the type of a job that fires by itself, and its schedule as text; `timezone` is that of a wall time.
 
         Raises:
             InvalidInput: none or several of the ways are used, or the instant cannot be read.
@@ -52,7 +60,7 @@ class When:
             return JobType.CRON, self.cron
         if self.every is not None:
             return JobType.INTERVAL, _interval(self.every)
-        return JobType.ONE_TIME, str(Once(at=read_wall_time(self._ways[0], "execute_at", self.timezone)))
+        return JobType.ONE_TIME, str(Once(at=read_wall_time(self._ways[0], "execute_at", timezone)))
 
     @property
     def _ways(self) -> Sequence[str]:
@@ -61,17 +69,17 @@ class When:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """The ways to say what a job does: a handler with a payload, a URL to call, or a command line."""
+    """The options that say what a job does: a handler with a payload, a URL to call, or a command line."""
 
-    handler: str | None = None
-    handler_type: HandlerType | None = None
-    payload: str | None = None
-    url: str | None = None
-    method: str | None = None
-    headers: Sequence[str] = ()
-    body: str | None = None
-    expect: Sequence[int] = ()
-    command: str | None = None
+    handler: Annotated[str | None, typer.Option(metavar="NAME", help="The function that does the work.")] = None
+    handler_type: Annotated[HandlerType | None, typer.Option(help="What kind of handler that is.")] = None
+    payload: PayloadOption = None
+    url: Annotated[str | None, typer.Option(metavar="URL", help="Call this URL instead.")] = None
+    method: Annotated[str | None, typer.Option(metavar="VERB", help="With --url; else GET, POST with a body.")] = None
+    header: Annotated[list[str] | None, typer.Option(metavar="NAME:VALUE", help="With --url; repeatable.")] = None
+    body: Annotated[str | None, typer.Option(metavar="JSON|@FILE", help="With --url.")] = None
+    expect: Annotated[list[int] | None, typer.Option(metavar="STATUS", help="With --url; else any 2xx.")] = None
+    command: Annotated[str | None, typer.Option(metavar="LINE", help="Run this shell line instead.")] = None
 
     def read(self) -> dict[str, object]:
         """
@@ -96,15 +104,15 @@ class Work:
             errors.append(FieldError("handler_name", "give exactly one of --handler, --url and --command"))
         if not direct and self.payload is not None:
             errors.append(FieldError("payload", "goes with --handler; --url and --command make their own"))
-        if self.url is None and (self.method or self.headers or self.body is not None or self.expect):
+        if self.url is None and (self.method or self.header or self.body is not None or self.expect):
             errors.append(FieldError("payload", "--method, --header, --body and --expect go with --url"))
         return errors
 
     def _call(self, url: str) -> dict[str, Json]:
         default = "GET" if self.body is None else "POST"
         call: dict[str, Json] = {"method": (self.method or default).upper(), "url": url}
-        if self.headers:
-            call["headers"] = dict(_header(each) for each in self.headers)
+        if self.header:
+            call["headers"] = dict(_header(each) for each in self.header)
         if self.body is not None:
             call["body"] = read_json(self.body, "payload.body")
         if self.expect:
@@ -112,23 +120,64 @@ class Work:
         return call
 
 
-def define(when: When, work: Work, fields: Mapping[str, object]) -> JobDefinition:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDetails:
+    """The options that say what else is to be known of a new job."""
+
+    key: Annotated[str | None, typer.Option(metavar="KEY", help="A name that no other job may have.")] = None
+    on_conflict: Annotated[OnConflict, typer.Option(help="What to do when the key is taken.")] = OnConflict.ERROR
+    description: DescriptionOption = None
+    tag: TagOption = None
+    priority: PriorityOption = None
+    start: Annotated[str | None, typer.Option(metavar="INSTANT", help="Fire then or later.")] = None
+    end: Annotated[str | None, typer.Option(metavar="INSTANT", help="Fire then or earlier.")] = None
+    max_executions: Annotated[int | None, typer.Option(metavar="N", help="Fire this often, then end.")] = None
+    setting: SetOption = None
+
+    def with_name(self, name: str, timezone: str | None) -> dict[str, object]:
+        """
+        Give the fields that were named.
+
+        Raises:
+            InvalidInput: one of them cannot be read, or is given twice.
+        """
+        options = {
+            "name": name,
+            "key": self.key,
+            "timezone": timezone,
+            "description": self.description,
+            "tags": tuple(self.tag) if self.tag else None,
+            "priority": None if self.priority is None else read_field("priority", self.priority),
+            "start_date": optional_instant(self.start, "start_date"),
+            "end_date": optional_instant(self.end, "end_date"),
+            "max_executions": self.max_executions,
+        }
+        return merged(options, self.setting)
+
+
+def merged(options: Mapping[str, object], settings: Sequence[str] | None) -> dict[str, object]:
+    """Put options, None being not named, and --set pairs together; naming a field by both is a mistake."""
+    given = {name: value for name, value in options.items() if value is not None}
+    pairs = read_settings(settings or ())
+    if twice := sorted(given.keys() & pairs.keys()):
+        raise InvalidInput.of(twice[0], "is given by an option and by --set; use one of them")
+    return given | pairs
+
+
+def define(timed: tuple[JobType, str | None], work: Work, fields: Mapping[str, object]) -> JobDefinition:
     """
-    Put a definition together; `fields` are those that the other two do not say.
+    Put a definition together, of when it fires, what it does and the `fields` that those two do not say.
 
     A cron or an interval with an end is `recurring`. Bounds are for the scheduler to check.
 
     Raises:
         InvalidInput: names each field that is missing or contradicts another.
     """
-    kind, schedule = when.read()
-    bounded = fields.get("end_date") is not None or fields.get("max_executions") is not None
-    if bounded and kind in {JobType.CRON, JobType.INTERVAL}:
-        kind = JobType.RECURRING
+    kind, schedule = timed
     known = {"schedule": schedule} | work.read()
     if twice := known.keys() & fields.keys():
         raise InvalidJob(FieldError(name, "has options of its own here; use those") for name in sorted(twice))
-    return JobDefinition(**cast("Any", {"type": kind} | known | dict(fields)))
+    return JobDefinition(**cast("Any", {"type": bounded_type(kind, fields)} | known | dict(fields)))
 
 
 def _work(handler_type: HandlerType, name: str | None, payload: Json) -> dict[str, object]:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import Annotated, Any, Final, cast
 from uuid import UUID
+
+import typer
 
 from ...domain.errors import FieldError, InvalidEventHandler
 from ...domain.event import Action, Call, CancelJobs, CreateJob, JobKeyConflict, Publish, RunJob
 from ...domain.flow import Batch, Debounce, Rate
 from ...domain.job import HandlerType
 from ...domain.json import Json
+from .completion import complete_job
 from .definitions import Work
 from .documents import to_json
 from .inputs import read_json, read_settings
 from .instants import read_length
+from .options import PayloadOption
 
 _WAYS: Final = ("call", "call_url", "call_command", "run_job", "create_job", "cancel_key", "cancel_tag", "publish")
 _EXPECTED: Final = (
@@ -42,27 +46,43 @@ _SECOND: Final = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deed:
-    """The ways to say what an event handler does, each beside what goes with it; under the names of the options."""
+    """The options that say what an event handler does, each beside what goes with it."""
 
-    call: str | None = None
-    handler_type: HandlerType | None = None
-    call_url: str | None = None
-    method: str | None = None
-    header: Sequence[str] = ()
-    body: str | None = None
-    expect: Sequence[int] = ()
-    call_command: str | None = None
-    set: Sequence[str] = ()
-    run_job: str | None = None
-    payload: str | None = None
-    create_job: str | None = None
-    delay: str | None = None
-    on_job_conflict: JobKeyConflict | None = None
-    cancel_key: str | None = None
-    cancel_tag: Sequence[str] = ()
-    publish: str | None = None
-    data: str | None = None
-    subject: str | None = None
+    call: Annotated[str | None, typer.Option(metavar="NAME", help="Call this function.")] = None
+    handler_type: Annotated[HandlerType | None, typer.Option(help="With --call: what kind of handler.")] = None
+    call_url: Annotated[str | None, typer.Option(metavar="URL", help="Call this URL.")] = None
+    method: Annotated[str | None, typer.Option(metavar="VERB", help="With --call-url; else GET, POST with a body.")] = (
+        None
+    )
+    header: Annotated[list[str] | None, typer.Option(metavar="NAME:VALUE", help="With --call-url; repeatable.")] = None
+    body: Annotated[str | None, typer.Option(metavar="JSON|@FILE", help="With --call-url.")] = None
+    expect: Annotated[list[int] | None, typer.Option(metavar="STATUS", help="With --call-url; else any 2xx.")] = None
+    call_command: Annotated[str | None, typer.Option(metavar="LINE", help="Run this shell line.")] = None
+    set: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FIELD=VALUE", help="With a call: such as max_retries=5; repeatable."),
+    ] = None
+    run_job: Annotated[
+        str | None,
+        typer.Option(metavar="JOB", help="Run this job, by its id, key or name.", autocompletion=complete_job),
+    ] = None
+    payload: PayloadOption = None
+    create_job: Annotated[
+        str | None, typer.Option(metavar="JSON|@FILE", help="Make a job that runs once: its fields, but for when.")
+    ] = None
+    delay: Annotated[str | None, typer.Option(metavar="LENGTH", help="With --create-job: 48h later; else at once.")] = (
+        None
+    )
+    on_job_conflict: Annotated[
+        JobKeyConflict | None, typer.Option(help="With --create-job: when the job's key is taken; else keep.")
+    ] = None
+    cancel_key: Annotated[str | None, typer.Option(metavar="TEXT", help="Cancel the jobs with this key.")] = None
+    cancel_tag: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="Cancel the jobs with all of these tags; repeatable.")
+    ] = None
+    publish: Annotated[str | None, typer.Option(metavar="NAME", help="Publish another event.")] = None
+    data: Annotated[str | None, typer.Option(metavar="JSON|@FILE", help="With --publish.")] = None
+    subject: Annotated[str | None, typer.Option(metavar="TEXT", help="With --publish.")] = None
 
     def read(self, job_id: UUID | None) -> Action:
         """
@@ -81,7 +101,7 @@ class Deed:
             data = None if self.data is None else read_json(self.data, "action.data")
             return Publish(name=self.publish, data=data, subject=self.subject)
         if self.cancel_key is not None or self.cancel_tag:
-            return CancelJobs(key=self.cancel_key, tags=tuple(self.cancel_tag))
+            return CancelJobs(key=self.cancel_key, tags=tuple(self.cancel_tag or ()))
         return self._call()
 
     def _mixed(self) -> list[FieldError]:
@@ -95,7 +115,7 @@ class Deed:
         ]
 
     def _has(self, name: str) -> bool:
-        return getattr(self, name) not in {None, ()}
+        return getattr(self, name) is not None
 
     @property
     def _payload(self) -> Json:
@@ -115,13 +135,13 @@ class Deed:
             handler_type=self.handler_type,
             url=self.call_url,
             method=self.method,
-            headers=self.header,
+            header=self.header,
             body=self.body,
             expect=self.expect,
             command=self.call_command,
         )
         said: dict[str, Any] = {"payload": self._payload} | work.read()
-        options = {name: to_json(value) for name, value in read_settings(self.set).items()}
+        options = {name: to_json(value) for name, value in read_settings(self.set or ()).items()}
         return Call(**said, options=options)
 
 
@@ -129,12 +149,18 @@ class Deed:
 class Limits:
     """The options that say how often and when an event handler acts."""
 
-    dedupe: str | None = None
-    rate_limit: str | None = None
-    throttle: str | None = None
-    debounce: str | None = None
-    batch: str | None = None
-    flow_key: str | None = None
+    dedupe: Annotated[str | None, typer.Option(metavar="LENGTH", help="Leave out repetitions within 1h.")] = None
+    rate_limit: Annotated[str | None, typer.Option(metavar="N/LENGTH", help="Leave out what is beyond 100/1h.")] = None
+    throttle: Annotated[str | None, typer.Option(metavar="N/LENGTH", help="Delay what is beyond 5/1m.")] = None
+    debounce: Annotated[
+        str | None, typer.Option(metavar="LENGTH", help="Act once it was quiet for 10s; 10s/5m: 5m at the latest.")
+    ] = None
+    batch: Annotated[
+        str | None, typer.Option(metavar="N/LENGTH", help="Act upon several at once: 50/10s, 50 or those of 10s.")
+    ] = None
+    flow_key: Annotated[
+        str | None, typer.Option(metavar="CEL", help="Each of these for itself: event.data.customer.")
+    ] = None
 
     def given(self) -> dict[str, Any]:
         """

@@ -16,6 +16,7 @@ from ...domain.json import Json
 from ...domain.strict_json import read_json
 from .inputs import read_text
 from .instants import read_length
+from .job_documents import priority_of
 
 _LIMITS: Final[Mapping[str, type]] = MappingProxyType(
     {"rate_limit": Rate, "throttle": Rate, "debounce": Debounce, "batch": Batch}
@@ -44,7 +45,7 @@ def read_action(source: str) -> Action:
 
 def _object(source: str, field: str) -> Mapping[str, Any]:
     try:
-        document = read_json(read_text(source, field).encode("utf-8", "replace"))
+        document = read_json(read_text(source, field).encode("utf-8", "surrogateescape"))
     except ValueError as error:
         raise InvalidEventHandler.of(field, str(error)) from None
     if not isinstance(document, Mapping):
@@ -62,7 +63,7 @@ def handler_in(document: Mapping[str, Any]) -> EventHandlerDefinition:
     if unknown := list(_unknown(document)):
         raise InvalidEventHandler(unknown)
     try:
-        return handler_from_document({**document, **_with_seconds(document.get("action"))})
+        return handler_from_document({**document, **_with_number(document), **_with_seconds(document.get("action"))})
     except ValueError as error:
         raise InvalidEventHandler([_fault(str(error))]) from None
 
@@ -95,6 +96,10 @@ def _beyond(path: str, document: Json | Mapping[str, Any], known: Iterable[str])
 
 def _names(kind: type) -> set[str]:
     return {field.name for field in fields(kind)}
+
+
+def _with_number(document: Mapping[str, Any]) -> Mapping[str, object]:
+    return {"priority": priority_of(document["priority"])} if "priority" in document else {}
 
 
 def _with_seconds(action: object) -> Mapping[str, object]:

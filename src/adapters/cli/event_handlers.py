@@ -17,21 +17,7 @@ from ...ports.scheduler import IScheduler
 from .confirmation import confirm
 from .event_definitions import Limits
 from .event_documents import read_action
-from .event_options import (
-    BatchOption,
-    DebounceOption,
-    DedupeOption,
-    ExpectedOption,
-    FilterOption,
-    FlowKeyOption,
-    KeyOption,
-    ModeOption,
-    NameOption,
-    PriorityOption,
-    RateLimitOption,
-    ThrottleOption,
-    named,
-)
+from .event_options import About, ExpectedOption
 from .event_views import handler_facts, handler_list
 from .exits import EVENT_HANDLER_ADVICE
 from .options import EventHandlerArgument, LimitOption, OffsetOption, YesOption
@@ -84,17 +70,8 @@ async def update(
     action: Annotated[
         str | None, typer.Option(metavar="JSON|@FILE", help="What it does instead, as the HTTP API takes it.")
     ] = None,
-    name: NameOption = None,
-    key: KeyOption = None,
-    filter: FilterOption = None,  # noqa: A002 - it is the option's name
-    mode: ModeOption = None,
-    priority: PriorityOption = None,
-    dedupe: DedupeOption = None,
-    rate_limit: RateLimitOption = None,
-    throttle: ThrottleOption = None,
-    debounce: DebounceOption = None,
-    batch: BatchOption = None,
-    flow_key: FlowKeyOption = None,
+    about: About,
+    limits: Limits,
     unset: Annotated[
         list[str] | None,
         typer.Option(metavar="FIELD", help="Empty this field, such as filter or flow.batch; repeatable."),
@@ -106,12 +83,9 @@ async def update(
 
     What is not named stays as it is.
     """
-    changes = named(event=event, name=name, key=key, filter=filter, mode=mode, priority=priority)
+    changes = about.given() | ({} if event is None else {"event": event})
     changes |= {} if action is None else {"action": read_action(action)}
-    limits = Limits(
-        dedupe=dedupe, rate_limit=rate_limit, throttle=throttle, debounce=debounce, batch=batch, flow_key=flow_key
-    ).given()
-    limited = {f"flow.{field}": value for field, value in limits.items()}
+    limited = {f"flow.{field}": value for field, value in limits.given().items()}
     emptied = _emptied(unset or ())
     if twice := sorted(emptied.keys() & (changes.keys() | limited.keys())):
         raise InvalidEventHandler.of(twice[0], "is both set and emptied")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from io import BufferedReader
 from pathlib import Path
@@ -35,9 +35,10 @@ _FIELDS: Final = frozenset(field.name for field in fields(NewEvent)) - {"trace",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventLine:
-    """One line of a file, counted from 1: its event, or what is wrong with it."""
+    """One line of a file, counted from 1 and of `size` bytes: its event, or what is wrong with it."""
 
     line: int
+    size: int = field(default=0, compare=False)
     event: NewEvent | None = None
     errors: Sequence[FieldError] = ()
 
@@ -102,7 +103,7 @@ def _is_ready(file: BinaryIO) -> bool:
 
 def _read(number: int, raw: bytes) -> EventLine:
     try:
-        return EventLine(line=number, event=read_event(_document(raw)))
+        return EventLine(line=number, size=len(raw), event=read_event(_document(raw)))
     except InvalidInput as error:
         return EventLine(line=number, errors=error.errors)
 

@@ -7,30 +7,14 @@ from typing import Annotated, Any, Final, cast
 import typer
 
 from ...domain.errors import InvalidEventHandler, InvalidInput
-from ...domain.event import EventHandlerDefinition, JobKeyConflict
+from ...domain.event import EventHandlerDefinition
 from ...domain.flow import FlowControl
-from ...domain.job import HandlerType
-from ...ports.scheduler import OnConflict
-from .completion import complete_job
+from ...ports.conflicts import OnConflict
 from .event_definitions import Deed, Limits
 from .event_documents import read_handler
-from .event_options import (
-    BatchOption,
-    DebounceOption,
-    DedupeOption,
-    FilterOption,
-    FlowKeyOption,
-    KeyOption,
-    ModeOption,
-    NameOption,
-    PriorityOption,
-    RateLimitOption,
-    ThrottleOption,
-    named,
-)
+from .event_options import About
 from .event_views import handler_facts
 from .exits import EVENT_HANDLER_ADVICE
-from .options import PayloadOption
 from .references import find_job
 from .session import Session, remote
 
@@ -57,53 +41,10 @@ async def on(
         str | None, typer.Argument(metavar="PATTERN", help="order.created; order.* and order.** stand for more.")
     ] = None,
     *,
-    call: Annotated[str | None, typer.Option(metavar="NAME", help="Call this function.")] = None,
-    handler_type: Annotated[HandlerType | None, typer.Option(help="With --call: what kind of handler.")] = None,
-    call_url: Annotated[str | None, typer.Option(metavar="URL", help="Call this URL.")] = None,
-    method: Annotated[
-        str | None, typer.Option(metavar="VERB", help="With --call-url; else GET, POST with a body.")
-    ] = None,
-    header: Annotated[list[str] | None, typer.Option(metavar="NAME:VALUE", help="With --call-url; repeatable.")] = None,
-    body: Annotated[str | None, typer.Option(metavar="JSON|@FILE", help="With --call-url.")] = None,
-    expect: Annotated[list[int] | None, typer.Option(metavar="STATUS", help="With --call-url; else any 2xx.")] = None,
-    call_command: Annotated[str | None, typer.Option(metavar="LINE", help="Run this shell line.")] = None,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="FIELD=VALUE", help="With a call: such as max_retries=5; repeatable."),
-    ] = None,
-    run_job: Annotated[
-        str | None,
-        typer.Option(metavar="JOB", help="Run this job, by its id, key or name.", autocompletion=complete_job),
-    ] = None,
-    payload: PayloadOption = None,
-    create_job: Annotated[
-        str | None, typer.Option(metavar="JSON|@FILE", help="Make a job that runs once: its fields, but for when.")
-    ] = None,
-    delay: Annotated[
-        str | None, typer.Option(metavar="LENGTH", help="With --create-job: 48h later; else at once.")
-    ] = None,
-    on_job_conflict: Annotated[
-        JobKeyConflict | None, typer.Option(help="With --create-job: when the job's key is taken; else keep.")
-    ] = None,
-    cancel_key: Annotated[str | None, typer.Option(metavar="TEXT", help="Cancel the jobs with this key.")] = None,
-    cancel_tag: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="Cancel the jobs with all of these tags; repeatable.")
-    ] = None,
-    publish: Annotated[str | None, typer.Option(metavar="NAME", help="Publish another event.")] = None,
-    data: Annotated[str | None, typer.Option(metavar="JSON|@FILE", help="With --publish.")] = None,
-    subject: Annotated[str | None, typer.Option(metavar="TEXT", help="With --publish.")] = None,
-    name: NameOption = None,
-    key: KeyOption = None,
-    filter: FilterOption = None,  # noqa: A002 - it is the option's name
-    mode: ModeOption = None,
-    priority: PriorityOption = None,
+    deed: Deed,
+    about: About,
     disabled: Annotated[bool, typer.Option("--disabled", help="Add it, but do not act yet.")] = False,
-    dedupe: DedupeOption = None,
-    rate_limit: RateLimitOption = None,
-    throttle: ThrottleOption = None,
-    debounce: DebounceOption = None,
-    batch: BatchOption = None,
-    flow_key: FlowKeyOption = None,
+    limits: Limits,
     file: Annotated[
         str | None, typer.Option(metavar="FILE", help="All of it as JSON, as the HTTP API takes it; - reads stdin.")
     ] = None,
@@ -114,31 +55,7 @@ async def on(
 
     Texts of the action may hold {{ ... }} with CEL over event.
     """
-    deed = Deed(
-        call=call,
-        handler_type=handler_type,
-        call_url=call_url,
-        method=method,
-        header=tuple(header or ()),
-        body=body,
-        expect=tuple(expect or ()),
-        call_command=call_command,
-        set=tuple(setting or ()),
-        run_job=run_job,
-        payload=payload,
-        create_job=create_job,
-        delay=delay,
-        on_job_conflict=on_job_conflict,
-        cancel_key=cancel_key,
-        cancel_tag=tuple(cancel_tag or ()),
-        publish=publish,
-        data=data,
-        subject=subject,
-    )
-    limits = Limits(
-        dedupe=dedupe, rate_limit=rate_limit, throttle=throttle, debounce=debounce, batch=batch, flow_key=flow_key
-    )
-    said = named(name=name, key=key, filter=filter, mode=mode, priority=priority)
+    said = about.given()
     said |= {"enabled": False} if disabled else {}
     if file is not None and (pattern is not None or said or deed != Deed() or limits != Limits()):
         raise InvalidInput.of("file", "says everything; no pattern or other options go with it, but for --on-conflict")
@@ -148,7 +65,7 @@ async def on(
     flow = FlowControl(**limits.given())
     async with session.connect() as scheduler:
         if definition is None:
-            job_id = None if run_job is None else await find_job(scheduler, run_job)
+            job_id = None if deed.run_job is None else await find_job(scheduler, deed.run_job)
             definition = EventHandlerDefinition(
                 **cast("Any", {"event": pattern, "flow": flow} | said), action=deed.read(job_id)
             )

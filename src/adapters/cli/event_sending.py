@@ -1,4 +1,4 @@
-"""Sending a file of events: in batches, past what is refused, and what it came to in the end."""
+"""Sending a file of events: in batches of one request each, past what is refused, and what it came to in the end."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ...domain.errors import FieldError, InvalidInput
-from ...domain.event import NewEvent
+from ...ports.event_requests import EventOutcome
 from ...ports.scheduler import IScheduler
 from .event_lines import EventLine
 
 BATCH: Final = 500
+BATCH_BYTES: Final = 256 * 1024
+"""Of its lines: well below what one request carries, so that a batch is taken as a whole or not at all."""
+
 REFUSALS_KEPT: Final = 1000
 
 
@@ -42,7 +45,7 @@ class Sum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sending:
-    """Sends lines through a scheduler; `refuse` hears of each refusal, `progress` of the sum after each batch."""
+    """Sends lines through a scheduler; `refuse` hears of each refusal, `progress` of the sum after each request."""
 
     scheduler: IScheduler
     total: Sum
@@ -61,31 +64,32 @@ class Sending:
                 # Reading waits without the loop, which must have a turn to hear of Ctrl-C.
                 await asyncio.sleep(0)
                 continue
-            await self._send([(each.line, each.event) for each in batch if each.event is not None])
-            for each in batch:
-                if each.event is None:
-                    self._refuse(Refusal(line=each.line, errors=each.errors))
-            self.total.line = batch[-1].line
-            self.progress(self.total)
+            await self._send(batch)
 
-    async def _send(self, batch: Sequence[tuple[int, NewEvent]]) -> None:
-        """Send a batch; where one of it is refused by the server, each by itself."""
-        if not batch:
-            return
+    async def _send(self, batch: Sequence[EventLine]) -> None:
+        """Deal with a batch; where one of it is refused by the server, with each line by itself."""
+        events = [each.event for each in batch if each.event is not None]
         try:
-            outcomes = await self.scheduler.trigger_events([event for _, event in batch])
+            self._count(await self.scheduler.trigger_events(events) if events else ())
         except InvalidInput as error:
-            if len(batch) == 1:
-                self._refuse(Refusal(line=batch[0][0], errors=error.errors))
+            if len(batch) > 1:
+                for each in batch:
+                    await self._send([each])
                 return
-            for each in batch:
-                await self._send([each])
-            return
+            self._refuse(batch[0].line, error.errors)
+        for each in batch:
+            if each.event is None:
+                self._refuse(each.line, each.errors)
+        self.total.line = batch[-1].line
+        self.progress(self.total)
+
+    def _count(self, outcomes: Sequence[EventOutcome]) -> None:
         self.total.sent += len(outcomes)
         self.total.duplicates += sum(each.is_duplicate for each in outcomes)
         self.total.matched += sum(each.matched > 0 and not each.is_duplicate for each in outcomes)
 
-    def _refuse(self, refusal: Refusal) -> None:
+    def _refuse(self, line: int, errors: Sequence[FieldError]) -> None:
+        refusal = Refusal(line=line, errors=errors)
         self.total.refused += 1
         if len(self.total.refusals) < REFUSALS_KEPT:
             self.total.refusals.append(refusal)
@@ -95,11 +99,13 @@ class Sending:
 def _batches(lines: Iterable[EventLine | None]) -> Iterator[Sequence[EventLine]]:
     """Gather lines, fewer of them where no more come for now; possibly none."""
     batch: list[EventLine] = []
+    size = 0
     for each in lines:
+        if each is None or len(batch) == BATCH or (batch and size + each.size > BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
         if each is not None:
             batch.append(each)
-        if each is None or len(batch) == BATCH:
-            yield batch
-            batch = []
+            size += each.size
     if batch:
         yield batch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
@@ -18,7 +19,7 @@ from .event_views import event_list, event_outcome, event_report, replay_facts
 from .exits import EVENT_HANDLER_ADVICE, ExitCode
 from .inputs import read_json
 from .instants import optional_bound, read_bound
-from .options import CursorOption, EventArgument, EventHandlerArgument, LimitOption, OffsetOption
+from .options import EventArgument, EventHandlerArgument, Paging
 from .progress import progress
 from .references import event_id, find_event_handler
 from .session import Session, querying, remote
@@ -110,9 +111,7 @@ async def list_events(
     ] = None,
     since: ReceivedSince = None,
     until: ReceivedUntil = None,
-    limit: LimitOption = 50,
-    offset: OffsetOption = None,
-    cursor: CursorOption = None,
+    page: Paging,
 ) -> None:
     """List events, newest first."""
     query = EventFilter(
@@ -123,13 +122,11 @@ async def list_events(
         matched=matched,
         received_after=optional_bound(since, "since", past=True),
         received_before=optional_bound(until, "until", past=True),
-        limit=limit,
-        offset=offset,
-        cursor=cursor,
+        **asdict(page),
     )
     async with session.connect() as scheduler:
-        page = await scheduler.list_events(query)
-    session.output.show_page(page, event_list)
+        found = await scheduler.list_events(query)
+    session.output.show_page(found, event_list)
 
 
 async def show(session: Session, event: EventArgument) -> None:
@@ -158,6 +155,7 @@ async def replay(
 
     Without --execute it only tells what would come of it. No event is acted upon twice by one handler.
     """
+    session.output.refuse_ids()
     start, end = read_bound(since, "since", past=True), optional_bound(until, "until", past=True)
     async with session.connect() as scheduler:
         handler_id = await find_event_handler(scheduler, handler)
@@ -177,6 +175,7 @@ def _trace(traceparent: str | None) -> TraceContext | None:
 
 
 async def _send_file(session: Session, file: str, after: int) -> None:
+    session.output.refuse_ids()
     total = Sum(line=after)
     with open_lines(file) as lines, progress(session.output, "sending", total=_lines_of(file)) as done:
         try:

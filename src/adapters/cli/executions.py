@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Final
 
@@ -16,10 +17,8 @@ from .execution_views import execution_facts, execution_list, executions_of_jobs
 from .following import follow_logs
 from .instants import optional_bound
 from .options import (
-    CursorOption,
     ExecutionArgument,
-    LimitOption,
-    OffsetOption,
+    Paging,
     SinceOption,
     UntilOption,
     YesOption,
@@ -51,9 +50,7 @@ async def list_executions(
     event: Annotated[str | None, typer.Option(metavar="EVENT", help="Only what came of this event.")] = None,
     since: SinceOption = None,
     until: UntilOption = None,
-    limit: LimitOption = 50,
-    offset: OffsetOption = None,
-    cursor: CursorOption = None,
+    page: Paging,
 ) -> None:
     """List executions of all jobs, newest first."""
     scheduled_after = optional_bound(since, "since")
@@ -66,15 +63,13 @@ async def list_executions(
             event_id=None if event is None else event_id(event),
             scheduled_after=scheduled_after,
             scheduled_before=scheduled_before,
-            limit=limit,
-            offset=offset,
-            cursor=cursor,
+            **asdict(page),
         )
-        page = await scheduler.list_executions(query)
-        wanted = () if job is not None or not session.output.for_people else (each.job_id for each in page.items)
+        found = await scheduler.list_executions(query)
+        wanted = () if job is not None or not session.output.for_people else (each.job_id for each in found.items)
         names = await job_names(scheduler, wanted)
     draw = execution_list if job is not None else partial(executions_of_jobs, names=names)
-    session.output.show_page(page, draw)
+    session.output.show_page(found, draw)
 
 
 async def show(session: Session, execution: ExecutionArgument) -> None:

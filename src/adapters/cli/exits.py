@@ -53,7 +53,13 @@ MEANINGS: Final = (
     (ExitCode.UNREACHABLE, "no node answers at the server's address, or its store does not"),
     (ExitCode.NOT_FOUND, "no such job, execution, event, event handler or worker"),
     (ExitCode.CONFLICT, "the key is taken, the version is another, or the state does not allow it"),
-    (ExitCode.PARTLY, "import, events send, apply, jobs bulk: some were refused; each is listed with its reason"),
+    (
+        ExitCode.PARTLY,
+        (
+            "import, events send, apply, jobs bulk: some were refused; each is listed with its reason; "
+            "jobs create-many: those listed were created, and no others"
+        ),
+    ),
     (ExitCode.CHANGES, "apply --dry-run: something would change; 0 if nothing would"),
     (ExitCode.INTERRUPTED, "interrupted by Ctrl-C"),
 )
@@ -80,15 +86,20 @@ REMOTE_ADVICE: Final[Advice] = (
     (WorkerNotFound, "`tocsin workers` shows what there is"),
     (Conflict, "`tocsin jobs show {existing_id}` shows what is in the way"),
     (VersionConflict, "read it again with `tocsin jobs show`, then repeat with --expected-version"),
-    (HandlerNotFound, f"{_START}, or give --allow-unknown-handler"),
+    (HandlerNotFound, _START),
     (ServerUnreachable, "start a node with `tocsin serve`, or name another with --server, --profile or TOCSIN_SERVER"),
     (StoreUnavailable, "the node answers, but cannot reach its store or its pipe; `tocsin health` shows more"),
 )
 
+UNKNOWN_HANDLER_ADVICE: Final[Advice] = (
+    (HandlerNotFound, f"{_START}, or give --allow-unknown-handler"),
+    *REMOTE_ADVICE,
+)
+"""Of commands that have that option."""
+
 EVENT_HANDLER_ADVICE: Final[Advice] = (
     (Conflict, "`tocsin events handlers show {existing_id}` shows what is in the way; see --on-conflict"),
     (VersionConflict, "read it again with `tocsin events handlers show`, then repeat with --expected-version"),
-    (HandlerNotFound, _START),
     *REMOTE_ADVICE,
 )
 
@@ -112,6 +123,12 @@ def explain(error: TocsinError, advice: Advice = ()) -> Iterator[str]:
         yield f"Next: {words}"
 
 
+def tell(error: TocsinError, advice: Advice = ()) -> None:
+    """Write on stderr what is wrong, as `explain` says it."""
+    for line in explain(error, advice):
+        typer.echo(line, err=True)
+
+
 @contextmanager
 def reported(advice: Advice = ()) -> Iterator[None]:
     """
@@ -123,6 +140,5 @@ def reported(advice: Advice = ()) -> Iterator[None]:
     try:
         yield
     except TocsinError as error:
-        for line in explain(error, advice):
-            typer.echo(line, err=True)
+        tell(error, advice)
         raise typer.Exit(exit_code(error)) from error

@@ -34,8 +34,9 @@ async def export(
     async with session.connect() as scheduler:
         every = await DeclaredJobs(scheduler=scheduler).every(scope=scope)
         # Nothing tells whose an event handler is.
-        handlers = [] if scope else await DeclaredHandlers(scheduler=scheduler).every()
+        rules = [] if scope else await DeclaredHandlers(scheduler=scheduler).every()
     jobs = [each for each in every if can_be_declared(each)]
+    handlers = [each for each in rules if each.key is not None]
     document = exported(jobs, handlers, scope=scope)
     if session.output.for_people:
         typer.echo(write_yaml(document), nl=False)
@@ -43,3 +44,5 @@ async def export(
         session.output.show(document, lambda _: "")
     if left := len(every) - len(jobs):
         session.output.note(f"{counted(left, 'job')} left out: without a key, or ended")
+    if left := len(rules) - len(handlers):
+        session.output.note(f"{counted(left, 'event handler')} left out: without a key")

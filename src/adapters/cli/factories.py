@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, fields
 from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol
+
+import typer
+
+from .options import ConfigOption, DatabaseOption, RedisOption, split_list
 
 # `tocsin version` has no use for what these import.
 if TYPE_CHECKING:
@@ -21,28 +24,41 @@ class NodeOptions:
     """
     The settings that a command line names, under the names of the settings; None is not named.
 
-    `config` is the TOML file to read the others from. A tuple replaces what file and environment say.
+    `config` is the TOML file to read the others from. A list replaces what file and environment say, and may have
+    several in one, with commas between them.
     """
 
-    config: Path | None = None
-    host: str | None = None
-    port: int | None = None
-    database_url: str | None = None
-    redis_url: str | None = None
-    handlers: tuple[str, ...] | None = None
-    roles: tuple[str, ...] | None = None
-    samples: bool | None = None
-    allow_commands: bool | None = None
-    allow_remote: bool | None = None
-    concurrency: int | None = None
-    drain_seconds: float | None = None
-    log_format: str | None = None
-    log_level: str | None = None
+    host: Annotated[str | None, typer.Option(help="Address to listen on; else 127.0.0.1.")] = None
+    port: Annotated[int | None, typer.Option(help="Port to listen on; else 8080.")] = None
+    database_url: DatabaseOption = None
+    redis_url: RedisOption = None
+    handlers: Annotated[
+        list[str] | None, typer.Option(metavar="MODULE,…", help="Modules to import, which register handlers.")
+    ] = None
+    roles: Annotated[
+        list[str] | None, typer.Option(metavar="ROLE,…", help="Some of api, timer, executor, sweeper; else all.")
+    ] = None
+    samples: Annotated[bool | None, typer.Option("--samples", help="Make the sample jobs.")] = None
+    allow_commands: Annotated[
+        bool | None, typer.Option("--allow-commands", help="Let jobs run commands of the operating system.")
+    ] = None
+    allow_remote: Annotated[
+        bool | None,
+        typer.Option("--unsafe-allow-remote", help="Listen beyond loopback although nobody is authenticated."),
+    ] = None
+    concurrency: Annotated[int | None, typer.Option(metavar="N", help="Executions to run at once.")] = None
+    drain_seconds: Annotated[
+        float | None, typer.Option(metavar="N", help="How long a stop waits for running work.")
+    ] = None
+    log_format: Annotated[str | None, typer.Option(help="console or json.")] = None
+    log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None
+    config: ConfigOption = None
 
     def given(self) -> dict[str, object]:
         """List the settings that were named, `config` aside: they win over file and environment."""
-        named = ((field.name, getattr(self, field.name)) for field in fields(self) if field.name != "config")
-        return {name: value for name, value in named if value is not None}
+        named = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "config"}
+        lists = {"handlers": split_list(self.handlers), "roles": split_list(self.roles)}
+        return {name: value for name, value in (named | lists).items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

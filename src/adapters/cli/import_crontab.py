@@ -5,50 +5,38 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Annotated, Final
 
 import typer
-from rich.console import Group, RenderableType
-from rich.text import Text
 
 from ...domain.errors import InvalidInput, StoreUnavailable
 from ...domain.zones import load_zone
 from ...ports.scheduler import Timing
 from .confirmation import confirm
-from .crontab import Crontab, CrontabLayout, Note, read_crontab
+from .crontab import Crontab, CrontabLayout, read_crontab
+from .crontab_views import Report, crontab_report
 from .exits import ExitCode
-from .importing import Fate, ImportedLine, as_new, carry_over, compare, refused
+from .importing import Fate, ImportedLine, Planned, as_new, carry_over, compare, refused
 from .leftovers import Leftover, cancel_all, left_over
 from .options import YesOption
 from .progress import progress
 from .session import Session, remote
-from .tables import rows, state
-from .texts import counted, shortened, visible
+from .sources import read_bytes
+from .texts import counted, visible
 
-FIRES_SHOWN: Final = 3
 LARGEST_FILE: Final = 4 * 1024 * 1024
 
-# What is longer is seldom a crontab; --json has the whole.
-_SHOWN: Final = 160
 _NAMED: Final = 5
 _GOES_ON: Final = "the file no longer has it; it goes on unless --prune cancels it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """What an import came to: every line with its fate, what is different afterwards, and whether it was a trial."""
-
-    lines: Sequence[ImportedLine]
-    notes: Sequence[Note]
-    dry_run: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Pruning:
-    """Whether jobs that the file no longer has are to be cancelled, and without asking."""
+    """Whether jobs that the file no longer has are to be cancelled, even if none is left, and without asking."""
 
     wanted: bool
+    of_all: bool
     yes: bool
 
 
@@ -76,6 +64,9 @@ async def crontab(
     prune: Annotated[
         bool, typer.Option("--prune", help="Cancel the jobs of this scope that the file no longer has.")
     ] = False,
+    prune_all: Annotated[
+        bool, typer.Option("--prune-all", help="With --prune and --yes: even if that leaves none of them.")
+    ] = False,
     yes: YesOption = False,
 ) -> None:
     """
@@ -83,13 +74,13 @@ async def crontab(
 
     Doing it again after an edit changes the jobs whose time or settings were edited. A line whose command
     was edited is a new job, and the job of the old line, like that of a deleted one, is left over: it goes on
-    until --prune cancels it, with what of it is pending or running. The node must allow commands.
+    until --prune cancels it, with what of it is pending or running. Some node must allow commands.
 
     Exits with 0 if every line was carried over, with 6 if some were not.
     """
     load_zone(timezone)
     read = read_crontab(
-        _read(file),
+        read_bytes(file, largest=LARGEST_FILE).decode("utf-8", "surrogateescape"),
         layout=CrontabLayout.SYSTEM if system else CrontabLayout.USER,
         check=lambda schedule: _check(session, schedule),
         scope=scope,
@@ -97,10 +88,10 @@ async def crontab(
     if dry_run:
         lines = await _tried(session, read, timezone)
     else:
-        lines = await _done(session, read, timezone, Pruning(wanted=prune, yes=yes))
+        lines = await _done(session, read, timezone, Pruning(wanted=prune, of_all=prune_all, yes=yes))
     every = sorted([*lines, *refused(read)], key=lambda each: each.line or sys.maxsize)
     report = Report(lines=every, notes=read.notes, dry_run=dry_run)
-    session.output.show(report, lambda shown: _draw(session, shown))
+    session.output.show(report, partial(crontab_report, preview=session.factories.preview, now=session.now))
     if left := [each.fate for each in every].count(Fate.LEFT_OVER):
         go_on = counted(left, "job goes on", "jobs go on")
         session.output.note(
@@ -115,7 +106,7 @@ async def _done(session: Session, read: Crontab, timezone: str, pruning: Pruning
         planned = await compare(scheduler, read, timezone)
         leftovers = await left_over(scheduler, read)
         if pruning.wanted:
-            _ask(leftovers, pruning)
+            _ask(planned, leftovers, pruning)
         with progress(session.output, "carrying over", total=len(planned)) as done:
             carried = await carry_over(scheduler, planned, done)
         if not pruning.wanted:
@@ -124,9 +115,14 @@ async def _done(session: Session, read: Crontab, timezone: str, pruning: Pruning
             return [*carried, *await cancel_all(scheduler, leftovers)]
 
 
-def _ask(leftovers: Sequence[Leftover], pruning: Pruning) -> None:
-    """Ask before anything is written, if there is something to cancel."""
+def _ask(planned: Sequence[Planned], leftovers: Sequence[Leftover], pruning: Pruning) -> None:
+    """Ask before anything is written, if there is something to cancel; an empty file is seldom meant to end all."""
     names = [each.job.definition.name for each in leftovers if each.refused is None]
+    goes_on = len(names) < len(leftovers) or any(each.existing is not None for each in planned)
+    if names and pruning.yes and not (goes_on or pruning.of_all):
+        raise InvalidInput.of(
+            "prune_all", f"this cancels all {len(names)} that imports of this scope made; give --prune-all if so"
+        )
     if names:
         shown = ", ".join(names[:_NAMED]) + (", and others" if len(names) > _NAMED else "")
         confirm(f"Cancel {counted(len(names), 'job')} that the file no longer has ({shown})?", yes=pruning.yes)
@@ -145,61 +141,3 @@ async def _tried(session: Session, read: Crontab, timezone: str) -> Sequence[Imp
 
 def _check(session: Session, schedule: str) -> None:
     session.factories.preview(Timing(schedule=schedule), after=session.now, count=1)
-
-
-def _read(file: str) -> str:
-    """
-    Read a crontab as it is, line ends included; bytes that are no UTF-8 stand for themselves.
-
-    Raises:
-        InvalidInput: it cannot be read, or is larger than any crontab.
-    """
-    try:
-        raw = sys.stdin.buffer.read(LARGEST_FILE + 1) if file == "-" else _bytes(Path(file))
-    except OSError as error:
-        raise InvalidInput.of("file", f"cannot read {file}: {error.strerror}") from error
-    if len(raw) > LARGEST_FILE:
-        raise InvalidInput.of("file", f"{file} is larger than {LARGEST_FILE} bytes")
-    return raw.decode("utf-8", "surrogateescape")
-
-
-def _bytes(file: Path) -> bytes:
-    with file.open("rb") as opened:
-        return opened.read(LARGEST_FILE + 1)
-
-
-def _draw(session: Session, report: Report) -> RenderableType:
-    heading = "next fires" if report.dry_run else "reason"
-    table = rows(
-        ("line", "", "zone", "crontab", heading),
-        (
-            (
-                each.line,
-                state(each.fate.words),
-                each.timezone,
-                shortened(each.source.strip(), _SHOWN),
-                _outcome(session, each, report),
-            )
-            for each in report.lines
-        ),
-        empty="the file has no entries",
-    )
-    notes = [Text(f"line {note.line}: {shortened(note.reason, _SHOWN)}", style="yellow") for note in report.notes]
-    return Group(table, Text(), *notes, Text(_summary(report), style="bold"))
-
-
-def _outcome(session: Session, line: ImportedLine, report: Report) -> str:
-    if line.reason is not None:
-        return shortened(line.reason, _SHOWN)
-    return _fires(session, line) if report.dry_run else ""
-
-
-def _fires(session: Session, line: ImportedLine) -> str:
-    timing = Timing(schedule=line.schedule or "", timezone=line.timezone or "UTC")
-    preview = session.factories.preview(timing, after=session.now, count=FIRES_SHOWN)
-    return ", ".join(f"{fire.local:%Y-%m-%d %H:%M}" for fire in preview.fires)
-
-
-def _summary(report: Report) -> str:
-    counts = ", ".join(f"{[each.fate for each in report.lines].count(fate)} {fate.words}" for fate in Fate)
-    return f"{counts}; nothing was changed (--dry-run)" if report.dry_run else counts

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import islice
 from typing import Final
 from uuid import UUID
 
+from ...application.declared_jobs import HOLDING, key_batches
 from ...domain.definition import document
 from ...domain.errors import InvalidInput
-from ...domain.job import HandlerType, JobDefinition, JobStatus, JobType, ScheduledJob
+from ...domain.job import HandlerType, JobDefinition, JobType, ScheduledJob
 from ...domain.json import encoded, storable
-from ...ports.queries import JobFilter
-from ...ports.scheduler import IScheduler, OnConflict
+from ...ports.conflicts import OnConflict
+from ...ports.queries import LIMIT_BOUNDS, JobFilter
+from ...ports.scheduler import IScheduler
 from .crontab import Crontab, CrontabEntry, job_name, to_metadata, to_payload
+from .request_sizes import in_requests
 
 TAG: Final = "crontab"
 HANDLER: Final = HandlerType.COMMAND
-
-# Keys travel in the address of a request, whose length has a limit.
-_KEYS_AT_ONCE: Final = 50
-
-# One request carries so many jobs, and in characters no more than a server reads in bytes, whatever they are.
-_JOBS_AT_ONCE: Final = 200
-_LENGTH_AT_ONCE: Final = 256 * 1024
 
 
 class Fate(StrEnum):
@@ -133,25 +128,10 @@ async def carry_over(
         InvalidInput: on field `handler_type`, if the scheduler takes no commands at all.
     """
     lines: list[ImportedLine] = []
-    for batch in _in_batches(planned):
+    for batch in in_requests(planned, lambda each: document(each.definition)):
         lines += await _written_together(scheduler, batch)
         progress(len(lines))
     return lines
-
-
-def _in_batches(planned: Sequence[Planned]) -> Iterator[Sequence[Planned]]:
-    """Split entries into what one request may carry, in order."""
-    batch: list[Planned] = []
-    size = 0
-    for each in planned:
-        length = len(encoded(document(each.definition)))
-        if batch and (len(batch) >= _JOBS_AT_ONCE or size + length > _LENGTH_AT_ONCE):
-            yield batch
-            batch, size = [], 0
-        batch.append(each)
-        size += length
-    if batch:
-        yield batch
 
 
 async def _written_together(scheduler: IScheduler, batch: Sequence[Planned]) -> list[ImportedLine]:
@@ -187,21 +167,10 @@ def refused(crontab: Crontab) -> Sequence[ImportedLine]:
 
 
 async def _jobs(scheduler: IScheduler, keys: Sequence[str]) -> AsyncIterator[ScheduledJob]:
-    for batch in _batches(keys):
-        query = JobFilter(
-            key=batch,
-            handler_name=(HANDLER.value,),
-            status=tuple(status for status in JobStatus if status is not JobStatus.CANCELLED),
-            limit=_KEYS_AT_ONCE,
-        )
+    for batch in key_batches(keys):
+        query = JobFilter(key=batch, handler_name=(HANDLER.value,), status=HOLDING, limit=LIMIT_BOUNDS[1])
         for job in (await scheduler.list_jobs(query)).items:
             yield job
-
-
-def _batches(keys: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    left = iter(keys)
-    while batch := tuple(islice(left, _KEYS_AT_ONCE)):
-        yield batch
 
 
 def _comparable(definition: JobDefinition) -> str:

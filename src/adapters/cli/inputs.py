@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
@@ -10,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeVar
 
+from ...domain import strict_json
 from ...domain.definition import FIELD_NAMES, INTEGER_BOUNDS
 from ...domain.errors import FieldError, InvalidInput, InvalidJob
 from ...domain.job import PRIORITY_NAMES, Backoff, HandlerType, JobType, MisfirePolicy, OverlapPolicy
@@ -49,24 +49,23 @@ def read_text(source: str, field: str) -> str:
 
 
 def read_json(source: str, field: str = "payload") -> Json:
-    """Read JSON, or the JSON in `@FILE`."""
+    """
+    Read JSON, or the JSON in `@FILE`.
+
+    Raises:
+        InvalidInput: it is none, or not as `domain.strict_json` has it.
+    """
     text = read_text(source, field)
     try:
-        value: Json = json.loads(text, parse_constant=_refuse_constant)
-    except RecursionError:
-        raise InvalidInput.of(field, "nests too deeply") from None
+        return strict_json.read_json(text.encode("utf-8", "surrogateescape"))
     except ValueError as error:
-        raise InvalidInput.of(field, f"must be JSON, or @FILE with JSON: {error}") from None
-    return value
+        told = str(error).replace("is not JSON", "must be JSON, or @FILE with JSON", 1)
+        raise InvalidInput.of(field, told) from None
 
 
 def optional_json(source: str | None) -> Json:
     """Read a payload that may be left out."""
     return None if source is None else read_json(source)
-
-
-def _refuse_constant(name: str) -> Json:
-    raise ValueError(f"{name} is not JSON")
 
 
 def read_priority(text: str) -> int:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Final, cast
 
-from ...domain.definition import FIELD_NAMES, validate
+from ...domain.definition import validate
 from ...domain.errors import FieldError, InvalidInput, InvalidJob
-from ...domain.job import HandlerType, JobDefinition
 from ...domain.json import Json
+from ...domain.strict_json import read_json
 from ...ports.batches import NewJob
-from .declarative.jobs import type_of_fields, unknown_fields
-from .inputs import read_json, read_text
-from .instants import read_instant
+from .inputs import read_text
+from .job_documents import ALLOW_UNKNOWN, ENABLED, JOB_FIELDS, definition_in, field_faults
 
-_SWITCHES: Final = ("enabled", "allow_unknown_handler")
-_KNOWN: Final = (*FIELD_NAMES, *_SWITCHES, "execute_at")
-_NAMED_BY_TYPE: Final = frozenset({HandlerType.HTTP, HandlerType.COMMAND})
+_KNOWN: Final = (*JOB_FIELDS, ALLOW_UNKNOWN)
 
 
 def read_jobs(file: str) -> Sequence[NewJob]:
@@ -41,56 +37,37 @@ def read_jobs(file: str) -> Sequence[NewJob]:
 def _objects(file: str) -> Sequence[Json]:
     text = read_text(f"@{file}", "file")
     if text.lstrip().startswith("["):
-        return cast("Sequence[Json]", read_json(text, "file"))
+        return cast("Sequence[Json]", _read(text))
     return list(_lines(text))
 
 
 def _lines(text: str) -> Iterator[Json]:
-    for number, line in enumerate(text.splitlines(), start=1):
+    # A text in JSON may hold what else ends a line.
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            try:
-                yield json.loads(line)
-            except ValueError as error:
-                raise InvalidInput.of("file", f"line {number} is no JSON: {error}") from None
+            yield _read(line, f"line {number} ")
+
+
+def _read(text: str, where: str = "") -> Json:
+    try:
+        return read_json(text.encode())
+    except ValueError as error:
+        raise InvalidInput.of("file", f"{where}{error}") from None
 
 
 def _job(given: Json) -> NewJob:
     if not isinstance(given, Mapping):
         raise InvalidInput.of("job", "must be an object")
-    faults = [*unknown_fields(given, _KNOWN), *_missing(given), *_no_switches(given)]
+    faults = [*field_faults(given, _KNOWN), *_without_name(given)]
     if faults:
         raise InvalidJob(faults)
     return NewJob(
-        definition=validate(_definition(given)),
-        enabled=bool(given.get("enabled", True)),
-        allow_unknown_handler=bool(given.get("allow_unknown_handler", False)),
+        definition=validate(definition_in(given)),
+        enabled=bool(given.get(ENABLED, True)),
+        allow_unknown_handler=bool(given.get(ALLOW_UNKNOWN, False)),
     )
 
 
-def _definition(given: Mapping[str, Json]) -> JobDefinition:
-    fields: dict[str, Any] = {name: given[name] for name in FIELD_NAMES if name in given}
-    if "execute_at" in given:
-        fields["schedule"] = given["execute_at"]
-    for name in ("start_date", "end_date"):
-        if fields.get(name) is not None:
-            fields[name] = read_instant(str(fields[name]), name)
-    if isinstance(fields.get("tags"), list):
-        fields["tags"] = tuple(fields["tags"])
-    fields.setdefault("handler_name", fields.get("handler_type"))
-    fields.setdefault("type", type_of_fields(fields))
-    return JobDefinition(**fields)
-
-
-def _missing(given: Mapping[str, Json]) -> Iterator[FieldError]:
+def _without_name(given: Mapping[str, Json]) -> Iterator[FieldError]:
     if "name" not in given:
         yield FieldError("name", "is required")
-    if "handler_name" not in given and given.get("handler_type") not in _NAMED_BY_TYPE:
-        yield FieldError("handler_name", "is required, unless handler_type is http or command")
-    if "execute_at" in given and "schedule" in given:
-        yield FieldError("execute_at", "cannot go with schedule; name one of the two")
-
-
-def _no_switches(given: Mapping[str, Json]) -> Iterator[FieldError]:
-    for name in _SWITCHES:
-        if not isinstance(given.get(name, True), bool):
-            yield FieldError(name, "must be true or false")

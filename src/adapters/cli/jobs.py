@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Annotated, Final
 
 import typer
 
 from ...domain.execution import ExecutionStatus
-from ...ports.queries import ExecutionFilter, JobFilter, SortBy, SortOrder
+from ...ports.queries import ExecutionFilter, SortBy, SortOrder
 from .execution_views import execution_list
 from .instants import optional_bound
-from .job_filters import (
-    AllTagsOption,
-    CallerOption,
-    DueOption,
-    HandlerOption,
-    KeyOption,
-    NameOption,
-    StatusOption,
-    TagOption,
-    TypeOption,
-)
+from .job_filters import JobsMeant
 from .job_views import figures, fires, job_facts, job_list
 from .ledger_views import change_list
 from .options import (
@@ -30,7 +21,7 @@ from .options import (
     CursorOption,
     JobArgument,
     LimitOption,
-    OffsetOption,
+    Paging,
     SinceOption,
     UntilOption,
 )
@@ -54,45 +45,21 @@ def register(jobs: typer.Typer) -> None:
 async def list_jobs(
     session: Session,
     *,
-    status: StatusOption = None,
-    type: TypeOption = None,  # noqa: A002 - it is the option's name
-    tag: TagOption = None,
-    all_tags: AllTagsOption = None,
-    handler: HandlerOption = None,
-    key: KeyOption = None,
-    name: NameOption = None,
-    created_by: CallerOption = None,
-    due_before: DueOption = None,
+    meant: JobsMeant,
     sort: Annotated[SortBy, typer.Option(help="What to sort by.")] = SortBy.CREATED_AT,
     order: Annotated[
         SortOrder | None, typer.Option(help="Which way; else names and next runs ascend.", show_default=False)
     ] = None,
-    limit: LimitOption = 50,
-    offset: OffsetOption = None,
-    cursor: CursorOption = None,
+    page: Paging,
 ) -> None:
     """List jobs, newest first."""
-    query = JobFilter(
-        status=tuple(status or ()),
-        type=tuple(type or ()),
-        tags=tuple(tag or ()),
-        tags_all=tuple(all_tags or ()),
-        handler_name=tuple(handler or ()),
-        key=tuple(key or ()),
-        name_contains=name,
-        created_by=tuple(created_by or ()),
-        next_run_before=optional_bound(due_before, "next_run_before"),
-        sort_by=sort,
-        sort_order=order or (SortOrder.ASC if sort in _ASCENDING else SortOrder.DESC),
-        limit=limit,
-        offset=offset,
-        cursor=cursor,
-    )
+    way = order or (SortOrder.ASC if sort in _ASCENDING else SortOrder.DESC)
+    query = replace(meant.query(), sort_by=sort, sort_order=way, **asdict(page))
     async with session.connect() as scheduler:
-        page = await scheduler.list_jobs(query)
-        wanted = [job.id for job in page.items] if session.output.for_people else []
+        found = await scheduler.list_jobs(query)
+        wanted = [job.id for job in found.items] if session.output.for_people else []
         outcomes = await newest_outcomes(scheduler, wanted, limit=IN_LIST)
-    session.output.show_page(page, partial(job_list, outcomes=outcomes))
+    session.output.show_page(found, partial(job_list, outcomes=outcomes))
 
 
 async def show(session: Session, job: JobArgument) -> None:
@@ -111,9 +78,7 @@ async def history(
     status: Annotated[list[ExecutionStatus] | None, typer.Option(help="Only these; repeatable.")] = None,
     since: SinceOption = None,
     until: UntilOption = None,
-    limit: LimitOption = 50,
-    offset: OffsetOption = None,
-    cursor: CursorOption = None,
+    page: Paging,
 ) -> None:
     """
     List a job's executions, newest first.
@@ -124,13 +89,11 @@ async def history(
         status=tuple(status or ()),
         scheduled_after=optional_bound(since, "since"),
         scheduled_before=optional_bound(until, "until"),
-        limit=limit,
-        offset=offset,
-        cursor=cursor,
+        **asdict(page),
     )
     async with session.connect() as scheduler:
-        page = await scheduler.get_job_history(await find_job(scheduler, job), query)
-    session.output.show_page(page, execution_list)
+        found = await scheduler.get_job_history(await find_job(scheduler, job), query)
+    session.output.show_page(found, execution_list)
 
 
 async def changes(session: Session, job: JobArgument, *, limit: LimitOption = 50, cursor: CursorOption = None) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from ...application.declared_jobs import every_job
 from ...domain.errors import InvalidTransition, JobNotFound
 from ...domain.job import JobDefinition, JobStatus, ScheduledJob
 from ...domain.json import Json
@@ -47,7 +48,8 @@ async def left_over(scheduler: IScheduler, crontab: Crontab) -> list[Leftover]:
     A line that can no longer be read gives no key, so a job whose command stands in one is marked with it.
     """
     keys = {entry.key for entry in crontab.entries}
-    gone = [job async for job in _imported(scheduler) if _is_of(job.definition, crontab.scope, keys)]
+    imported = JobFilter(tags=(TAG,), handler_name=(HANDLER.value,), status=_GOING_ON, limit=LIMIT_BOUNDS[1])
+    gone = [job async for job in every_job(scheduler, imported) if _is_of(job.definition, crontab.scope, keys)]
     return [Leftover(job=job, refused=_mentioned(job.definition.payload, crontab.refused)) for job in reversed(gone)]
 
 
@@ -63,19 +65,6 @@ async def cancel_all(scheduler: IScheduler, leftovers: Iterable[Leftover]) -> li
             await scheduler.cancel_job(each.job.id)
         lines.append(each.line(Fate.CANCELLED))
     return lines
-
-
-async def _imported(scheduler: IScheduler) -> AsyncIterator[ScheduledJob]:
-    cursor: str | None = None
-    while True:
-        query = JobFilter(
-            tags=(TAG,), handler_name=(HANDLER.value,), status=_GOING_ON, limit=LIMIT_BOUNDS[1], cursor=cursor
-        )
-        page = await scheduler.list_jobs(query)
-        for job in page.items:
-            yield job
-        if (cursor := page.next_cursor) is None:
-            return
 
 
 def _is_of(definition: JobDefinition, scope: str, keys: set[str]) -> bool:

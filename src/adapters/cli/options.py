@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -42,6 +43,15 @@ WorkerArgument = Annotated[
 VersionOption = Annotated[
     int | None, typer.Option("--expected-version", metavar="N", help="Change nothing if the job is at another version.")
 ]
+DescriptionOption = Annotated[str | None, typer.Option("--description", metavar="TEXT", help="What it is for.")]
+TagOption = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Repeatable.")]
+PriorityOption = Annotated[
+    str | None, typer.Option("--priority", metavar="N", help="0 to 100, or low, medium, high, critical.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="FIELD=VALUE", help="Any field of a job, such as max_retries=5; repeatable."),
+]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 PayloadOption = Annotated[
     str | None, typer.Option("--payload", metavar="JSON|@FILE", help="What the handler is given; @- reads stdin.")
@@ -66,6 +76,17 @@ ZoneOption = Annotated[
 LimitOption = Annotated[int, typer.Option("--limit", metavar="N", help="Show at most this many, 1 to 250.")]
 OffsetOption = Annotated[int | None, typer.Option("--offset", metavar="N", help="Pass over this many.")]
 CursorOption = Annotated[str | None, typer.Option("--cursor", metavar="CURSOR", help="Go on where a page ended.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paging:
+    """The options that say which part of a list is meant, under the names that every filter has for them."""
+
+    limit: LimitOption = 50
+    offset: OffsetOption = None
+    cursor: CursorOption = None
+
+
 CountOption = Annotated[int, typer.Option("--count", metavar="N", help="Show this many fires, 1 to 1000.")]
 AfterOption = Annotated[str | None, typer.Option("--after", metavar="INSTANT", help="Start later than this; else now.")]
 SinceOption = Annotated[

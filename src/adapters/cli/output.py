@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
@@ -81,12 +81,23 @@ class Output:
 
     def print(self, *drawn: RenderableType) -> None:
         """Print for people; text is shown as it is, never read as markup."""
-        console = plain_console()
-        with console.capture() as captured:
-            console.print(*drawn, sep="\n")
-        for line in captured.get().splitlines():
-            # Else what FORCE_COLOR asked for would be taken out again.
-            typer.echo(line.rstrip(), color=console.is_terminal)
+        _print(drawn, is_aside=False)
+
+    def show_before(self, drawn: RenderableType) -> None:
+        """Print what somebody is about to be asked about: on stderr where stdout is for machines."""
+        _print([drawn], is_aside=not self.for_people)
+
+    def refuse_ids(self) -> None:
+        """
+        Refuse, before anything is done, a form that cannot show what will be answered.
+
+        Raises:
+            InvalidInput: ids alone are asked for, and the answer bears none.
+        """
+        if self.form is Form.IDS:
+            from .records import without_ids  # noqa: PLC0415 - see above
+
+            raise without_ids()
 
     def note(self, text: str) -> None:
         """Tell people something beside the answer, on stderr; machines are not told."""
@@ -105,6 +116,15 @@ class Output:
                 text = records.as_json(value)
         if text:
             typer.echo(text)
+
+
+def _print(drawn: Sequence[RenderableType], *, is_aside: bool) -> None:
+    console = plain_console()
+    with console.capture() as captured:
+        console.print(*drawn, sep="\n")
+    for line in captured.get().splitlines():
+        # Else what FORCE_COLOR asked for would be taken out again.
+        typer.echo(line.rstrip(), color=console.is_terminal, err=is_aside)
 
 
 def plain_console() -> Console:

@@ -1,4 +1,4 @@
-"""`tocsin series`, `jobs upcoming` and `jobs calendar`: many jobs, or much time, at a glance."""
+"""`tocsin jobs upcoming` and `calendar`: many jobs, or a month, at a glance."""
 
 from __future__ import annotations
 
@@ -6,23 +6,17 @@ from typing import Annotated
 
 import typer
 
-from ...ports.reports import Period
 from .instants import read_length
 from .options import JobArgument
-from .overview_views import month, over_time, upcoming
+from .overview_views import month, upcoming
 from .references import find_job
 from .session import Session, remote
 
 
 def register(jobs: typer.Typer) -> None:
-    """Add the commands about jobs."""
+    """Add the commands."""
     jobs.command("upcoming")(remote(list_upcoming, watchable=True))
     jobs.command("calendar")(remote(calendar))
-
-
-def register_series(app: typer.Typer) -> None:
-    """Add the command about all of them."""
-    app.command("series")(remote(series, watchable=True))
 
 
 async def list_upcoming(
@@ -51,16 +45,3 @@ async def calendar(
     async with session.connect() as scheduler:
         found = await scheduler.get_job_calendar(await find_job(scheduler, job), month=month_, timezone=timezone)
     session.output.show(found, month)
-
-
-async def series(
-    session: Session, *, period: Annotated[Period, typer.Option(help="How far back to look.")] = Period.DAY
-) -> None:
-    """
-    Show what ran over a period, as lines.
-
-    With what failed and was skipped, and how late it began.
-    """
-    async with session.connect() as scheduler:
-        found = await scheduler.get_series(period)
-    session.output.show(found, over_time)

@@ -40,6 +40,12 @@ class Place:
         return checked(server or DEFAULT_SERVER)
 
 
+def without_password(server: str) -> str:
+    """Write an address for a screen: without who signs in there, and with what."""
+    parts = urlsplit(server)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
 def checked(server: str) -> str:
     """
     Answer the address of a server as it is.

@@ -56,8 +56,11 @@ def add(
     """
     checked(server)
     known = profiles.load().with_server(name, server)
-    profiles.save(known.using(name) if use else known)
-    desk.output.say({"name": name, "server": server, "current": use}, f"added profile {name}: {server}")
+    known = known.using(name) if use else known
+    profiles.save(known)
+    desk.output.say(
+        {"name": name, "server": server, "current": name == known.current}, f"added profile {name}: {server}"
+    )
 
 
 def use(

@@ -94,11 +94,14 @@ def load() -> Profiles:
     Raises:
         InvalidInput: the file cannot be read.
     """
-    file = path()
+    try:
+        file = path()
+    except RuntimeError:
+        return Profiles()
     try:
         told = tomllib.loads(file.read_text("utf-8"))
         servers = {str(name): str(profile["server"]) for name, profile in told.get("profiles", {}).items()}
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return Profiles()
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
         raise InvalidInput.of("profiles", f"cannot read {file}: {_words(error)}; mend or remove it") from error
@@ -133,9 +136,19 @@ def address_of(name: str | None) -> str | None:
     Raises:
         InvalidInput: there is no such profile, or a variable that its address names is not set.
     """
+    if name is None and not _may_be_there():
+        return None
     profiles = load()
     chosen = name or profiles.current
     return None if chosen is None else _VARIABLE.sub(_value, profiles.server(chosen))
+
+
+def _may_be_there() -> bool:
+    """Tell whether there is a file that somebody has to read: none is where this user may not even look."""
+    try:
+        return path().exists()
+    except (OSError, RuntimeError):
+        return False
 
 
 def _value(variable: re.Match[str]) -> str:

@@ -40,12 +40,13 @@ def as_csv(value: object, columns: list[str]) -> str:
 
 def as_ids(value: object) -> str:
     """
-    Write one id in each line, and nothing for an empty list.
+    Write one id in each line, and nothing for an empty list or a record that has none.
 
     Raises:
-        InvalidInput: what is answered bears no ids.
+        InvalidInput: what is answered never bears ids.
     """
-    return "\n".join(_id(record) for record in _records(value))
+    ids = [_id(record) for record in _records(value)]
+    return "\n".join(str(each) for each in ids if each is not None)
 
 
 def _records(value: object) -> Sequence[Mapping[str, Json]]:
@@ -59,11 +60,16 @@ def _records(value: object) -> Sequence[Mapping[str, Json]]:
     return [each if isinstance(each, dict) else {"value": each} for each in document]
 
 
-def _id(record: Mapping[str, Json]) -> str:
-    found = next((record[name] for name in _IDS if record.get(name) is not None), None)
-    if found is None:
-        raise InvalidInput.of("output", "what this command answers bears no ids; choose json or csv")
-    return str(found)
+def without_ids() -> InvalidInput:
+    """Say that a form with nothing but ids does not suit a command."""
+    return InvalidInput.of("output", "what this command answers bears no ids; choose json or csv")
+
+
+def _id(record: Mapping[str, Json]) -> Json:
+    names = [name for name in _IDS if name in record]
+    if not names:
+        raise without_ids()
+    return next((record[name] for name in names if record[name] is not None), None)
 
 
 def _cell(value: Json) -> str:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Final
 from uuid import UUID
 
+from ...application.declared_jobs import every_job
 from ...domain.errors import EventHandlerNotFound, EventNotFound, ExecutionNotFound, InvalidInput, JobNotFound
 from ...domain.job import JobStatus, ScheduledJob
 from ...ports.overviews import Outcome
@@ -27,10 +28,7 @@ async def find_job(scheduler: IScheduler, reference: str) -> UUID:
     job_id = as_id(reference)
     if job_id is not None:
         return job_id
-    by_key = await scheduler.list_jobs(JobFilter(key=(reference,), limit=_MOST))
-    by_name = await scheduler.list_jobs(JobFilter(name_contains=reference, limit=_MOST))
-    named = [job for job in by_name.items if job.definition.name == reference]
-    found = _current(by_key.items) or _current(named)
+    found = _current(await _keyed(scheduler, reference)) or _current(await _called(scheduler, reference))
     if not found:
         raise JobNotFound(reference)
     if len(found) > 1:
@@ -57,6 +55,18 @@ async def newest_outcomes(
     with suppress(JobNotFound):
         return {each.job_id: each.outcomes for each in await scheduler.get_job_outcomes(job_ids, limit=limit)}
     return {}
+
+
+async def _keyed(scheduler: IScheduler, key: str) -> Sequence[ScheduledJob]:
+    return (await scheduler.list_jobs(JobFilter(key=(key,), limit=_MOST))).items if key else ()
+
+
+async def _called(scheduler: IScheduler, name: str) -> Sequence[ScheduledJob]:
+    """Go through all that have the name within theirs: nothing finds a whole name."""
+    if not name:
+        return ()
+    within = JobFilter(name_contains=name, limit=_MOST)
+    return [job async for job in every_job(scheduler, within) if job.definition.name == name]
 
 
 def _current(jobs: Iterable[ScheduledJob]) -> list[ScheduledJob]:
@@ -108,8 +118,9 @@ def execution_id(reference: str) -> UUID:
 
 
 def as_id(reference: str) -> UUID | None:
-    """Read an id, or None if the text is something else."""
+    """Read an id, or None if the text is something else; 32 digits without dashes may be a key."""
     try:
-        return UUID(reference)
+        found = UUID(reference)
     except ValueError:
         return None
+    return found if str(found) == reference.lower() else None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
 from types import MappingProxyType
 from typing import Final
 
@@ -10,163 +12,86 @@ import typer
 from typer.core import TyperGroup
 
 
-def _commands() -> typer.Typer:
-    from . import program  # noqa: PLC0415 - see SECTIONS
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """
+    Commands that are imported together, once one of them is asked for.
 
-    group = new_group("")
-    program.register(group)
-    return group
+    Each of the `modules` registers its own. Those of a section with a `name` are a group of that name, about which
+    `words` tell; without, they are the program's. `within` are the groups in a group.
+    """
 
+    modules: tuple[str, ...]
+    name: str | None = None
+    words: str = ""
+    within: tuple[Section, ...] = ()
+    shows_help: bool = True
 
-def _local() -> typer.Typer:
-    from . import local  # noqa: PLC0415 - see SECTIONS
+    def commands(self) -> typer.Typer:
+        """Import them, under their first names."""
+        if self.name is None:
+            return self.group()
+        section = new_group("")
+        section.add_typer(self.group(), name=self.name)
+        return section
 
-    group = new_group("")
-    migrate = new_group("The schema of the database.")
-    local.register(group, migrate)
-    group.add_typer(migrate, name="migrate")
-    return group
-
-
-def _following() -> typer.Typer:
-    from . import following  # noqa: PLC0415 - see SECTIONS
-
-    group = new_group("")
-    following.register(group)
-    return group
-
-
-def _nodes() -> typer.Typer:
-    from . import node  # noqa: PLC0415 - see SECTIONS
-
-    group = new_group("")
-    workers = new_group(
-        "List the nodes, newest heartbeat first; drain one, or have it take work again.", shows_help=False
-    )
-    node.register(group, workers)
-    group.add_typer(workers, name="workers")
-    return group
+    def group(self) -> typer.Typer:
+        """Import them, without the name of the section."""
+        group = new_group(self.words, shows_help=self.shows_help)
+        for module in self.modules:
+            import_module(f".{module}", __package__).register(group)
+        for each in self.within:
+            group.add_typer(each.group(), name=each.name)
+        return group
 
 
-def _overviews() -> typer.Typer:
-    from . import overviews  # noqa: PLC0415 - see SECTIONS
+_PROGRAM: Final = Section(modules=("program",))
+_LOCAL: Final = Section(modules=("local",))
+_NODE: Final = Section(modules=("node",))
+_DECLARATIVE: Final = Section(modules=("apply", "export"))
+_RULES: Final = Section(modules=("event_handlers",), name="handlers", words="The standing rules about events.")
 
-    group = new_group("")
-    overviews.register_series(group)
-    return group
-
-
-def _top() -> typer.Typer:
-    from . import top  # noqa: PLC0415 - see SECTIONS
-
-    group = new_group("")
-    top.register(group)
-    return group
-
-
-def _doctor() -> typer.Typer:
-    from . import doctor  # noqa: PLC0415 - see SECTIONS
-
-    group = new_group("")
-    doctor.register(group)
-    return group
-
-
-def _jobs() -> typer.Typer:
-    from . import bulk, job_commands, job_definitions, jobs, overviews  # noqa: PLC0415 - see SECTIONS
-
-    group = new_group("What is to run, when, and under which rules.")
-    for module in (jobs, overviews, job_definitions, job_commands, bulk):
-        module.register(group)
-    return _only(group, "jobs")
-
-
-def _executions() -> typer.Typer:
-    from . import executions  # noqa: PLC0415 - see SECTIONS
-
-    group = new_group("What ran, and running it again.")
-    executions.register(group)
-    return _only(group, "executions")
-
-
-def _events() -> typer.Typer:
-    from . import event_handlers, event_on, event_trying, events  # noqa: PLC0415 - see SECTIONS
-
-    group = new_group("What happens elsewhere, and what is to follow from it.")
-    rules = new_group("The standing rules about events.")
-    event_on.register(group)
-    event_trying.register(group)
-    events.register(group)
-    event_handlers.register(rules)
-    group.add_typer(rules, name="handlers")
-    return _only(group, "events")
-
-
-def _ledger() -> typer.Typer:
-    from . import ledger  # noqa: PLC0415 - see SECTIONS
-
-    group = new_group("Whether every nominal time is accounted for.")
-    ledger.register(group)
-    return _only(group, "ledger")
-
-
-def _profiles() -> typer.Typer:
-    from . import profile_commands  # noqa: PLC0415 - see SECTIONS
-
-    group = new_group("Several servers, under names of your own.")
-    profile_commands.register(group)
-    return _only(group, "profiles")
-
-
-def _declarative() -> typer.Typer:
-    from . import apply, export  # noqa: PLC0415 - see SECTIONS
-
-    group = new_group("")
-    for module in (apply, export):
-        module.register(group)
-    return group
-
-
-def _imports() -> typer.Typer:
-    from . import import_crontab  # noqa: PLC0415 - see SECTIONS
-
-    group = new_group("Carry other schedulers' files over.")
-    import_crontab.register(group)
-    return _only(group, "import")
-
-
-SECTIONS: Final[Mapping[str, Callable[[], typer.Typer]]] = MappingProxyType(
+SECTIONS: Final[Mapping[str, Section]] = MappingProxyType(
     {
-        "serve": _commands,
-        "settings": _local,
-        "preview": _local,
-        "version": _commands,
-        "watch": _following,
-        "metrics": _nodes,
-        "top": _top,
-        "series": _overviews,
-        "health": _nodes,
-        "doctor": _doctor,
-        "migrate": _local,
-        "jobs": _jobs,
-        "executions": _executions,
-        "events": _events,
-        "ledger": _ledger,
-        "apply": _declarative,
-        "export": _declarative,
-        "import": _imports,
-        "workers": _nodes,
-        "profiles": _profiles,
+        "serve": _PROGRAM,
+        "settings": _LOCAL,
+        "preview": _LOCAL,
+        "version": _PROGRAM,
+        "watch": Section(modules=("following",)),
+        "metrics": _NODE,
+        "top": Section(modules=("top",)),
+        "series": Section(modules=("series",)),
+        "health": _NODE,
+        "doctor": Section(modules=("doctor",)),
+        "migrate": Section(modules=("migrations",), name="migrate", words="The schema of the database."),
+        "jobs": Section(
+            modules=("jobs", "overviews", "job_definitions", "job_commands", "bulk"),
+            name="jobs",
+            words="What is to run, when, and under which rules.",
+        ),
+        "executions": Section(modules=("executions",), name="executions", words="What ran, and running it again."),
+        "events": Section(
+            modules=("event_on", "event_trying", "events"),
+            name="events",
+            words="What happens elsewhere, and what is to follow from it.",
+            within=(_RULES,),
+        ),
+        "ledger": Section(modules=("ledger",), name="ledger", words="Whether every nominal time is accounted for."),
+        "apply": _DECLARATIVE,
+        "export": _DECLARATIVE,
+        "import": Section(modules=("import_crontab",), name="import", words="Carry other schedulers' files over."),
+        "workers": Section(
+            modules=("workers",),
+            name="workers",
+            words="List the nodes, newest heartbeat first; drain one, or have it take work again.",
+            shows_help=False,
+        ),
+        "profiles": Section(
+            modules=("profile_commands",), name="profiles", words="Several servers, under names of your own."
+        ),
     }
 )
 """What makes each command, in the order in which they are listed; it is imported once it is asked for."""
-
-
-def _only(group: typer.Typer, name: str) -> typer.Typer:
-    """Make a section of one group."""
-    section = new_group("")
-    section.add_typer(group, name=name)
-    return section
 
 
 def new_group(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, ParamSpec, get_type_hints
 
 import typer
@@ -16,6 +16,7 @@ from ...domain.errors import InvalidInput, InvalidJob
 from .completion import complete_profile
 from .exits import REMOTE_ADVICE, Advice, reported
 from .factories import Factories
+from .option_groups import gathered, groups_of, parameter, parts
 from .output import Form, FormOption, JsonOption, Output
 from .place import Place
 
@@ -107,13 +108,14 @@ def form_of(*, as_json: bool, form: Form | None) -> Form | None:
 
 def local(command: Callable[Concatenate[Local, ...], None]) -> Callable[..., None]:
     """Make a command of a function that needs no server; it gains `--json` and `--output`."""
+    groups = groups_of(command)
 
     @wraps(command)
     def run(context: typer.Context, *, as_json: bool, form: Form | None, **options: Any) -> None:  # noqa: ANN401
         invocation: Invocation = context.obj
         with reported():
             output = invocation.output(as_json=as_json, form=form)
-            command(Local(factories=invocation.factories, output=output), **options)
+            command(Local(factories=invocation.factories, output=output), **gathered(groups, options))
 
     return _signed(run, command, as_json=JsonOption, form=FormOption)
 
@@ -125,6 +127,7 @@ def remote(
     watchable: bool = False,
 ) -> Callable[..., None]:
     """Make a command of a coroutine that speaks to a server; it gains the options about where and how."""
+    groups = groups_of(command)
 
     @wraps(command)
     def run(
@@ -146,7 +149,8 @@ def remote(
                 output=invocation.output(as_json=as_json, form=form),
                 place=invocation.place_of(server, profile),
             )
-            asyncio.run(_repeated(command, session, options) if watch else command(session, **options))
+            told = gathered(groups, options)
+            asyncio.run(_repeated(command, session, told) if watch else command(session, **told))
 
     gained = {"server": ServerOption, "profile": ProfileOption, "as_json": JsonOption, "form": FormOption}
     return _signed(run, command, **gained, **({"watch": WatchOption} if watchable else {}))
@@ -171,13 +175,17 @@ def when_alone(command: Callable[..., None]) -> Callable[..., None]:
         profile: str | None,
         as_json: bool,
         form: Form | None,
+        watch: bool = False,
         **options: Any,  # noqa: ANN401
     ) -> None:
         if context.invoked_subcommand is None:
-            command(context=context, server=server, profile=profile, as_json=as_json, form=form, **options)
+            given = {"server": server, "profile": profile, "as_json": as_json, "form": form, "watch": watch}
+            command(context=context, **given, **options)
             return
         said: Invocation = context.obj
         with reported():
+            if watch:
+                raise InvalidInput.of("watch", f"does not go with {context.invoked_subcommand}")
             chosen = form_of(as_json=as_json, form=form) or said.form
         context.obj = replace(said, place=said.place_of(server, profile), form=chosen)
 
@@ -203,18 +211,17 @@ def querying(command: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, Cor
 
 
 def _signed(run: Callable[..., None], command: Callable[..., Any], **gained: Any) -> Callable[..., None]:  # noqa: ANN401
-    """Show Typer the options of the command itself, less the session, plus those it gained."""
+    """Show Typer the options of the command itself, less the session, plus those it gained; groups are taken apart."""
     hints = get_type_hints(command, include_extras=True)
     _, *own = inspect.signature(command).parameters.values()
     parameters = [
-        _parameter("context", annotation=typer.Context),
-        *(_parameter(each.name, annotation=hints[each.name], default=each.default) for each in own),
-        *(_parameter(name, annotation=hint, default=_EMPTY.get(hint)) for name, hint in gained.items()),
+        parameter("context", annotation=typer.Context),
+        *(part for each in own for part in parts(each, hints[each.name])),
+        *(parameter(name, annotation=hint, default=_EMPTY.get(hint)) for name, hint in gained.items()),
     ]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     return run
 
 
-_parameter = partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
 _EMPTY: Final = {JsonOption: False, WatchOption: False}

@@ -20,6 +20,7 @@ from ...ports.reports import Period
 from ...ports.scheduler import IScheduler
 from .keys import pressed_keys
 from .output import plain_console
+from .place import without_password
 from .references import job_names
 from .session import Session, remote
 from .top_view import Screen, Seen, draw
@@ -54,7 +55,7 @@ async def top(
         raise InvalidInput.of(
             "top", "needs a terminal; `tocsin metrics --json` and `tocsin watch --json` tell the same to a pipe"
         )
-    screen = Screen(server=session.place.address())
+    screen = Screen(server=without_password(session.place.address()))
     with Live(console=plain_console(), screen=True, auto_refresh=False) as live, pressed_keys() as keys:
         async with session.connect() as scheduler:
             while not screen.is_over:

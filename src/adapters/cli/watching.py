@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+import typer
 from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
@@ -65,7 +67,9 @@ def refuse_without_terminal(output: Output, option: str = "watch") -> None:
 async def _picture(command: Callable[[Output], Coroutine[Any, Any, None]]) -> RenderableType:
     kept = Kept()
     try:
-        await command(kept)
+        # Its exit code is for whoever asks once.
+        with suppress(typer.Exit):
+            await command(kept)
     except Unavailable as error:
         kept.drawn.append(Text(visible(error.message), style="red"))
     now = datetime.now().astimezone()

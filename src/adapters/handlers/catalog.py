@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from types import MappingProxyType, TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, Self
 
 from aiohttp.abc import AbstractResolver
 
 from ...domain.errors import HandlerNotFound, InvalidJob
 from ...domain.job import HandlerType, capability
 from ...domain.json import Json
-from ...ports.handlers import Handler, HandlerContext
+from ...ports.handlers import Handler
 from ...ports.telemetry import Telemetry
 from .builtin import HttpProbe, Report, check_health, noop, run_retention
 from .client import OutgoingClient
@@ -21,14 +22,8 @@ from .targets import TargetPolicy
 from .threads import Threads
 
 _REMEDIES: Final = MappingProxyType(
-    {HandlerType.COMMAND: "commands are not allowed on this node; the setting TOCSIN_ALLOW_COMMANDS=true allows them"},
+    {HandlerType.COMMAND: "no live node allows commands; the setting TOCSIN_ALLOW_COMMANDS=true allows them"},
 )
-
-
-class _CheckedHandler(Protocol):
-    def check(self, payload: Json) -> None: ...
-
-    async def __call__(self, context: HandlerContext) -> object: ...
 
 
 class LocalHandlers:
@@ -54,19 +49,23 @@ class LocalHandlers:
         self._threads = Threads()
         self._commands = commands
         self._client = OutgoingClient(targets or TargetPolicy(), telemetry=telemetry, resolver=resolver)
-        self._checked: dict[str, _CheckedHandler] = {
-            "http": HttpHandler(self._client),
-            "function/tocsin.http_probe": HttpProbe(self._client),
+        call, probe = HttpHandler(self._client), HttpProbe(self._client)
+        # Of commands too where another node runs them.
+        self._checks: dict[str, Callable[[Json], None]] = {
+            "http": call.check,
+            "command": CommandHandler.check,
+            "function/tocsin.http_probe": probe.check,
         }
-        if commands is not None:
-            self._checked["command"] = commands
         self._found: dict[tuple[HandlerType, str], Handler] = {}
         self._own: dict[str, Handler] = {
-            **self._checked,
+            "http": call,
+            "function/tocsin.http_probe": probe,
             "function/tocsin.health_check": check_health(health),
             "function/tocsin.noop": noop,
             "function/tocsin.retention": run_retention(retention),
         }
+        if commands is not None:
+            self._own["command"] = commands
 
     async def __aenter__(self) -> Self:
         return self
@@ -106,15 +105,17 @@ class LocalHandlers:
         names = self._functions.names()
         return frozenset(self._own) | {capability(HandlerType.FUNCTION, name) for name in names}
 
-    def check(self, handler_type: HandlerType, name: str, payload: Json) -> None:
+    def check(self, handler_type: HandlerType, name: str, payload: Json, *, known: Collection[str] = ()) -> None:
         """Refuse a payload that the handler could never run; see the port."""
         wanted = capability(handler_type, name)
-        if handler_type is not HandlerType.FUNCTION and wanted not in self._own:
-            raise InvalidJob.of("handler_type", self._why_not(handler_type))
-        if checked := self._checked.get(wanted):
-            checked.check(payload)
+        runnable = {*self._own, *known}
+        if handler_type is not HandlerType.FUNCTION and wanted not in runnable:
+            raise InvalidJob.of("handler_type", _why_not(handler_type, runnable))
+        if check := self._checks.get(wanted):
+            check(payload)
 
-    def _why_not(self, handler_type: HandlerType) -> str:
-        available = [known.value for known in HandlerType if known is HandlerType.FUNCTION or known.value in self._own]
-        reason = _REMEDIES.get(handler_type, f"{handler_type.value!r} is not available on this node")
-        return f"{reason} (available: {', '.join(sorted(available))})"
+
+def _why_not(handler_type: HandlerType, runnable: Collection[str]) -> str:
+    available = [each.value for each in HandlerType if each is HandlerType.FUNCTION or each.value in runnable]
+    reason = _REMEDIES.get(handler_type, f"{handler_type.value!r} is not available on this node")
+    return f"{reason} (available: {', '.join(sorted(available))})"

@@ -98,9 +98,10 @@ class CommandHandler:
         for group in tuple(self._groups):
             group.kill()
 
-    def check(self, payload: Json) -> None:
+    @staticmethod
+    def check(payload: Json) -> None:
         """
-        Refuse a payload that can never be run.
+        Refuse a payload that can never be run, on any node.
 
         Raises:
             InvalidJob: names each field at fault.

@@ -48,9 +48,14 @@ class SubscriptionOptions(TypedDict, total=False):
 
 
 class FunctionRegistry:
-    """Functions by handler name. Most programs need only `default_registry`, which `handler` writes to."""
+    """
+    Functions by handler name. Most programs need only `default_registry`, which `handler` writes to.
 
-    def __init__(self) -> None:
+    One with another `behind` it has the functions of both, and adds only to itself.
+    """
+
+    def __init__(self, behind: FunctionRegistry | None = None) -> None:
+        self._behind = behind
         self._entries: dict[str, _Entry] = {}
         self._subscriptions: dict[str, EventHandlerDefinition] = {}
 
@@ -103,22 +108,28 @@ class FunctionRegistry:
     @property
     def subscriptions(self) -> Sequence[EventHandlerDefinition]:
         """The event handlers that functions were registered as."""
-        return list(self._subscriptions.values())
+        return [*(self._behind.subscriptions if self._behind else ()), *self._subscriptions.values()]
 
     def resolve(self, name: str, threads: Threads) -> Handler | None:
         """Find the handler of that name; a plain function will run in `threads`."""
-        entry = self._entries.get(name)
+        entry = self.find(name)
         return None if entry is None else partial(entry.run, threads)
 
     def names(self) -> frozenset[str]:
         """List the registered names."""
-        return frozenset(self._entries)
+        return frozenset(self._entries) | (self._behind.names() if self._behind else frozenset())
+
+    def find(self, name: str) -> _Entry | None:
+        """Find what is registered under a name."""
+        return self._entries.get(name) or (self._behind.find(name) if self._behind else None)
 
     def _add(self, name: str, function: Callable[..., object]) -> None:
         _check_name(name)
         entry = _Entry(name, function, _arguments(name, function), _is_async(function))
-        known = self._entries.setdefault(name, entry)
-        if known.function is not function:
+        known = self.find(name)
+        if known is None:
+            self._entries[name] = entry
+        elif known.function is not function:
             raise Conflict(f"handler {name!r} is already {_described(known.function)}, so not {_described(function)}")
 
 

@@ -7,43 +7,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final, TypedDict, TypeVar, Unpack, cast
+from typing import Any, Final, TypeVar, Unpack, cast
 
 from ...domain.definition import TEXT_BOUNDS, document, validate
 from ...domain.errors import Conflict, InvalidInput
-from ...domain.job import Backoff, JobDefinition, JobType, MisfirePolicy, OverlapPolicy
-from ...domain.json import Json
+from ...domain.job import JobDefinition, JobType
 from ...domain.reconciliation import Declaration
 from ...domain.schedule import Interval
 from ...domain.timing import schedule_of
+from ...ports.job_options import RunOptions
 from .functions import FunctionRegistry, default_registry
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
 _KEY_LIMIT: Final = TEXT_BOUNDS["key"][1]
 _SELF_NAMED: Final = ("every", "p")
-
-
-class ScheduleOptions(TypedDict, total=False):
-    """What a function may say of its job beside when it runs (`domain.job.JobDefinition`)."""
-
-    description: str | None
-    payload: Json
-    metadata: Json
-    tags: tuple[str, ...]
-    priority: int
-    concurrency: int
-    overlap_policy: OverlapPolicy
-    misfire_policy: MisfirePolicy
-    misfire_grace_seconds: int
-    catchup_window_seconds: int
-    max_catchup: int
-    max_retries: int
-    retry_delay_ms: int
-    backoff: Backoff
-    retry_jitter: float
-    timeout_ms: int
-    lock_timeout_seconds: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +55,7 @@ class ScheduledFunctions:
         *,
         name: str | None = None,
         key: str | None = None,
-        **options: Unpack[ScheduleOptions],
+        **options: Unpack[RunOptions],
     ) -> Callable[[Function], Function]:
         """
         Run the decorated function every `15m`, `6 hours`, `PT6H` or timedelta.
@@ -98,14 +76,14 @@ class ScheduledFunctions:
         timezone: str = "UTC",
         name: str | None = None,
         key: str | None = None,
-        **options: Unpack[ScheduleOptions],
+        **options: Unpack[RunOptions],
     ) -> Callable[[Function], Function]:
         """Run the decorated function by a cron of 5 fields, or 6 with seconds first; otherwise as `every`."""
         when = {"type": JobType.CRON, "schedule": expression, "timezone": timezone}
         return self._declared(when, name, key, options)
 
     def _declared(
-        self, when: Mapping[str, Any], name: str | None, key: str | None, options: ScheduleOptions
+        self, when: Mapping[str, Any], name: str | None, key: str | None, options: RunOptions
     ) -> Callable[[Function], Function]:
         def register(function: Function) -> Function:
             own = name or qualified(function)

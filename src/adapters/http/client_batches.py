@@ -7,14 +7,13 @@ from dataclasses import fields
 from typing import Final
 from uuid import UUID
 
-from ...domain.definition import document, validate
 from ...domain.errors import FieldError, InvalidInput, InvalidJob
-from ...domain.job import JobDefinition, OverlapPolicy, ScheduledJob
+from ...domain.job import JobDefinition, ScheduledJob
 from ...domain.json import Json
-from ...ports.batches import BATCH_BOUNDS, BulkAction, BulkOutcome, NewJob
+from ...ports.batches import BulkAction, BulkOutcome, NewJob, check_batch, faults_of_job, new_jobs
+from ...ports.conflicts import OnConflict
 from ...ports.queries import JobFilter
-from ...ports.scheduler import OnConflict
-from .client_words import written
+from .client_words import definition_document, written
 from .transport import Transport
 from .wire.batches import BatchOut, BulkOut, JobConditions
 from .wire.fields import DEFAULTS
@@ -36,12 +35,7 @@ class BatchRequests:
         allow_unknown_handler: bool = False,
     ) -> Sequence[ScheduledJob]:
         """Store jobs, all or none (`IScheduler.schedule_many`)."""
-        _check("jobs", definitions)
-        wanted = [
-            each if isinstance(each, NewJob) else NewJob(definition=each, allow_unknown_handler=allow_unknown_handler)
-            for each in definitions
-        ]
-        body: Json = {"jobs": _documents(wanted)}
+        body: Json = {"jobs": _documents(new_jobs(definitions, allow_unknown_handler=allow_unknown_handler))}
         query = [("on_conflict", on_conflict.value)]
         shown = await self._transport.ask(BatchOut, "POST", "/jobs/batch", query=query, body=body)
         return list(map(JobOut.value, shown.items))
@@ -57,17 +51,11 @@ class BatchRequests:
         """Do the same to many jobs (`IScheduler.change_jobs`)."""
         body: dict[str, Json] = {"action": action.value, "dry_run": dry_run}
         if job_ids is not None:
-            _check("job_ids", job_ids)
+            check_batch("job_ids", job_ids)
             body["job_ids"] = [str(job_id) for job_id in job_ids]
         if query is not None:
             body["filter"] = _conditions(query)
         return (await self._transport.ask(BulkOut, "POST", "/jobs/bulk", body=body)).value()
-
-
-def _check(field: str, given: Sequence[object]) -> None:
-    fewest, most = BATCH_BOUNDS
-    if not fewest <= len(given) <= most:
-        raise InvalidJob.of(field, f"must be {fewest} to {most}")
 
 
 def _documents(wanted: Sequence[NewJob]) -> list[Json]:
@@ -83,7 +71,7 @@ def _documents(wanted: Sequence[NewJob]) -> list[Json]:
         try:
             documents.append(_document(each))
         except InvalidInput as error:
-            errors += (FieldError(f"jobs[{place}].{one.field}", one.message) for one in error.errors)
+            errors += faults_of_job(place, error)
     if errors:
         raise InvalidJob(errors)
     return documents
@@ -91,12 +79,8 @@ def _documents(wanted: Sequence[NewJob]) -> list[Json]:
 
 def _document(each: NewJob) -> Json:
     """Write a job, without what a server takes for granted, so that many go into one body."""
-    definition = validate(each.definition)
-    body = document(definition)
-    # What overlaps without limit names no concurrency, and so says nothing where it has the usual one.
-    plain = {name for name in body if name in DEFAULTS and getattr(definition, name) == DEFAULTS[name]}
-    if definition.overlap_policy is OverlapPolicy.ALLOW_ALL:
-        plain.add("concurrency")
+    body = definition_document(each.definition)
+    plain = {name for name in body if name in DEFAULTS and getattr(each.definition, name) == DEFAULTS[name]}
     told = {name: value for name, value in body.items() if name not in plain}
     return {**told, "enabled": each.enabled, "allow_unknown_handler": each.allow_unknown_handler}
 

@@ -12,6 +12,7 @@ from ...domain.errors import InvalidEvent, InvalidInput
 from ...domain.event import Event, EventHandler, EventHandlerDefinition, NewEvent
 from ...domain.event_definition import validate_event, validate_handler, validate_sample
 from ...domain.json import EVENT_LIMIT, Json, encoded
+from ...ports.conflicts import OnConflict
 from ...ports.event_requests import (
     EVENTS_BOUNDS,
     EventHandlerChanges,
@@ -23,7 +24,6 @@ from ...ports.event_requests import (
     Replay,
 )
 from ...ports.queries import EventFilter, EventHandlerFilter
-from ...ports.scheduler import OnConflict
 from ...ports.stores import Page
 from .client_streams import follow
 from .client_words import named

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Unpack
 from uuid import UUID
 
-from ...domain.definition import document, validate
 from ...domain.errors import InvalidInput, InvalidJob
 from ...domain.execution import JobExecution
 from ...domain.job import JobDefinition, JobType, OverlapPolicy, ScheduledJob
@@ -16,11 +15,13 @@ from ...domain.json import Json
 from ...domain.ledger import LedgerReport
 from ...domain.plan import JobChange
 from ...domain.timing import read_schedule, type_of
+from ...ports.conflicts import OnConflict
+from ...ports.job_options import JobChanges, JobOptions
 from ...ports.queries import ExecutionFilter, JobFilter
 from ...ports.reports import JobStatistics, Preview
-from ...ports.scheduler import JobChanges, JobOptions, OnConflict, Timing
+from ...ports.scheduler import Timing
 from ...ports.stores import Page
-from .client_words import named, text, written
+from .client_words import definition_document, named, text, written
 from .transport import Transport
 from .wire.executions import ExecutionOut
 from .wire.fields import written_instant
@@ -45,10 +46,8 @@ class JobRequests:
         allow_unknown_handler: bool = False,
     ) -> ScheduledJob:
         """Store a job (`IScheduler.schedule`)."""
-        validate(definition)
-        body = document(definition) | {"enabled": enabled, "allow_unknown_handler": allow_unknown_handler}
-        if definition.overlap_policy is OverlapPolicy.ALLOW_ALL:
-            del body["concurrency"]
+        how = {"enabled": enabled, "allow_unknown_handler": allow_unknown_handler}
+        body = definition_document(definition) | how
         query = [("on_conflict", on_conflict.value)]
         return (await self._transport.ask(JobOut, "POST", "/jobs", query=query, body=body)).value()
 

@@ -7,7 +7,9 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
+from ...domain.definition import document, validate
 from ...domain.errors import InvalidJob
+from ...domain.job import JobDefinition, OverlapPolicy
 from ...domain.json import Json
 from ...ports.queries import AnyFilter
 from .wire.fields import written_instant
@@ -21,6 +23,20 @@ def named(query: AnyFilter | None) -> Iterator[tuple[str, str]]:
             continue
         for each in value if isinstance(value, tuple) else (value,):
             yield field.name, text(each)
+
+
+def definition_document(definition: JobDefinition) -> dict[str, Json]:
+    """
+    Write a definition as it stands in a body, which names no concurrency where there is none to name.
+
+    Raises:
+        InvalidInput: names each field that breaks a bound.
+    """
+    kept = validate(definition)
+    body = document(kept)
+    if kept.overlap_policy is OverlapPolicy.ALLOW_ALL:
+        del body["concurrency"]
+    return body
 
 
 def text(value: object) -> str:

@@ -9,8 +9,8 @@ from aiohttp import web
 
 from ...domain.errors import VersionConflict
 from ...domain.event import EventHandler
+from ...ports.conflicts import OnConflict
 from ...ports.queries import EventHandlerFilter
-from ...ports.scheduler import OnConflict
 from .answers import json_answer
 from .endpoint import Call, Section, endpoint
 from .etag import entity_tag

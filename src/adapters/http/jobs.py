@@ -9,8 +9,8 @@ from aiohttp import web
 
 from ...domain.errors import FieldError, InvalidInput
 from ...domain.job import JobStatus
+from ...ports.conflicts import OnConflict
 from ...ports.queries import JobFilter
-from ...ports.scheduler import OnConflict
 from .answers import execution_answer, job_answer, json_answer
 from .endpoint import Call, Section, endpoint
 from .wire import BASE

@@ -40,7 +40,11 @@ async def list_upcoming(call: Call[UpcomingQuery, Nothing]) -> web.Response:
 
 @endpoint("GET", f"{BASE}/jobs/{{job_id}}/calendar", {200: CalendarOut})
 async def get_job_calendar(call: Call[CalendarQuery, Nothing]) -> web.Response:
-    """Show a month of a job: what came of it day by day, and what is still to fire."""
+    """
+    Show a month of a job: what came of it day by day, and what is still to fire.
+
+    Up to 100,000 executions are counted one by one; of more a sample is, and `share` says how much of all it was.
+    """
     query = call.query
     calendar = await call.scheduler.get_job_calendar(call.job_id, month=query.month, timezone=query.timezone)
     return json_answer(CalendarOut.of(calendar))

@@ -46,7 +46,10 @@ def claimed(row: JobExecution, job: ScheduledJob, now: datetime, *, worker_id: s
 def attempt_of(row: JobExecution, job: ScheduledJob, *, claimed_at: datetime | None = None) -> Attempt:
     """Word a claimed row as its worker, or a sweeper, needs it."""
     held = {field.name: getattr(row, field.name) for field in fields(row)}
-    return Attempt.of(job.definition, held | {"payload": detached(row.payload)}, claimed_at=claimed_at)
+    had_begun = any(past.started_at is not None for past in row.past_attempts)
+    return Attempt.of(
+        job.definition, held | {"payload": detached(row.payload)}, claimed_at=claimed_at, had_begun=had_begun
+    )
 
 
 def is_current(row: JobExecution | None, finish: Finish) -> bool:
@@ -63,15 +66,20 @@ def finished(row: JobExecution, finish: Finish, now: datetime) -> JobExecution:
         row,
         status=row.status.to(finish.status),
         failures=finish.failures,
-        started_at=finish.started_at or row.started_at,
         error=finish.error,
         error_type=finish.error_type,
         error_stack=finish.error_stack,
         past_attempts=(*row.past_attempts, replace(past, worker_id=row.worker_id)) if past else row.past_attempts,
     )
     if finish.status is ExecutionStatus.PENDING:
-        return _waiting(written, finish.wait(row.failures, now))
-    ended = replace(written, completed_at=finish.completed_at, duration_ms=finish.duration_ms, result=finish.result)
+        return _waiting(replace(written, started_at=finish.started_at), finish.wait(row.failures, now))
+    ended = replace(
+        written,
+        started_at=finish.started_at or row.started_at,
+        completed_at=finish.completed_at,
+        duration_ms=finish.duration_ms,
+        result=finish.result,
+    )
     return released(ended) if finish.releases_slot else ended
 
 

@@ -78,12 +78,7 @@ def _duration_ms(row: JobExecution) -> int | None:
 
 
 def _lateness_ms(row: JobExecution) -> int | None:
-    return lateness_ms(row.origin, row.scheduled_at, first_start(row))
-
-
-def first_start(row: JobExecution) -> datetime | None:
-    """Tell when the first attempt of an execution began."""
-    return row.past_attempts[0].started_at if row.past_attempts else row.started_at
+    return lateness_ms(row.origin, row.scheduled_at, row.first_start)
 
 
 def _failures(rows: Iterable[JobExecution]) -> list[FailureFigures]:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from datetime import datetime
 from operator import attrgetter
 from typing import Final
 from uuid import UUID
 
 from ...domain.errors import JobNotFound
-from ...domain.execution import ExecutionStatus, JobExecution
+from ...domain.execution import JobExecution
 from ...domain.job import JobStatus, ScheduledJob
 from ...domain.lateness import lateness_ms, percentile
-from ...domain.months import Day
+from ...domain.months import Day, DayTally
 from ...domain.series import Buckets, Tally
 from ...ports.overviews import JobOutcomes, Outcome
 from .database import MemoryDatabase
 from .documents import detached_job
-from .figures import first_start
 
 _NEWEST: Final = attrgetter("scheduled_at", "id")
 
@@ -42,12 +41,8 @@ class MemoryOverviews:
         """Count starts and ends by bucket; of too many, every so manieth counts."""
         everything = list(self._database.executions)
         rows = [row for row in everything if row.tenant_id == tenant_id and row.created_at >= buckets.since]
-        share = 1.0
-        if len(rows) > at_most:
-            step = -(-len(everything) // at_most)
-            picked = set(map(id, everything[::step]))
-            rows, share = [row for row in rows if id(row) in picked], 1 / step
-        return _tallied(rows, Tally(buckets, share))
+        picked, share = _picked(rows, everything, at_most)
+        return _tallied(picked, Tally(buckets, share))
 
     async def due_before(self, tenant_id: str, until: datetime, *, limit: int) -> Sequence[ScheduledJob]:
         """Read the active jobs that are due by an instant, earliest first."""
@@ -58,15 +53,16 @@ class MemoryOverviews:
         ]
         return [detached_job(job) for _, _, job in sorted(due)[:limit]]
 
-    async def daily(self, tenant_id: str, job_id: UUID, days: Sequence[Day]) -> Sequence[Mapping[ExecutionStatus, int]]:
-        """Count a job's nominal times by day and status."""
-        rows = self._database.executions.of_job(job_id) if self._has(tenant_id, job_id) else ()
-        counts = [Counter[ExecutionStatus]() for _ in days]
-        for row in rows:
-            for day, count in zip(days, counts, strict=True):
-                if day.start <= row.scheduled_at < day.end:
-                    count[row.status] += row.covers_count or 1
-        return [dict(count) for count in counts]
+    async def daily(self, tenant_id: str, job_id: UUID, days: Sequence[Day], *, at_most: int) -> DayTally:
+        """Count a job's nominal times by day and status; of too many, every so manieth counts."""
+        of_job = self._database.executions.of_job(job_id) if self._has(tenant_id, job_id) else ()
+        rows = [row for row in of_job if days[0].start <= row.scheduled_at < days[-1].end]
+        picked, share = _picked(rows, list(self._database.executions), at_most)
+        tally = DayTally(days, share)
+        for row in picked:
+            place = next(place for place, day in enumerate(days) if row.scheduled_at < day.end)
+            tally.add(place, row.status, row.covers_count or 1)
+        return tally
 
     def _has(self, tenant_id: str, job_id: UUID) -> bool:
         try:
@@ -76,6 +72,17 @@ class MemoryOverviews:
         return True
 
 
+def _picked(
+    rows: Sequence[JobExecution], everything: Sequence[JobExecution], at_most: int
+) -> tuple[Sequence[JobExecution], float]:
+    """Keep of too many rows those among every so manieth of all, and tell what share of all was looked at."""
+    if len(rows) <= at_most:
+        return rows, 1.0
+    step = -(-len(everything) // at_most)
+    picked = set(map(id, everything[::step]))
+    return [row for row in rows if id(row) in picked], 1 / step
+
+
 def _outcome(row: JobExecution) -> Outcome:
     return Outcome(
         execution_id=row.id,
@@ -83,7 +90,7 @@ def _outcome(row: JobExecution) -> Outcome:
         status=row.status,
         started_at=row.started_at,
         duration_ms=row.duration_ms,
-        lateness_ms=lateness_ms(row.origin, row.scheduled_at, first_start(row)),
+        lateness_ms=lateness_ms(row.origin, row.scheduled_at, row.first_start),
     )
 
 
@@ -92,8 +99,8 @@ def _tallied(rows: Sequence[JobExecution], tally: Tally) -> Tally:
     for row in rows:
         tally.started(tally.buckets.place(row.started_at), 1)
         tally.ended(tally.buckets.place(row.completed_at or row.created_at), row.status, row.covers_count or 1)
-        place = tally.buckets.place(first_start(row))
-        lateness = lateness_ms(row.origin, row.scheduled_at, first_start(row))
+        place = tally.buckets.place(row.first_start)
+        lateness = lateness_ms(row.origin, row.scheduled_at, row.first_start)
         if place is not None and lateness is not None:
             late[place].append(lateness)
     for place, values in late.items():

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Final
 
+from ...domain.errors import StoreUnavailable
 from ...ports.clock import Clock
 from ...ports.schema import MigrationStatus
 from ...ports.storage import Storage
@@ -39,6 +42,11 @@ __all__ = [
     "postgres_storage",
 ]
 
+_NOT_UP: Final = (
+    f"the schema is not up to date after {migrate.PATIENCE:.0f} s; `tocsin migrate up` takes as long as it needs"
+)
+"""Who starts a node must not have to guess why it does not answer."""
+
 
 @asynccontextmanager
 async def open_database(access: Access, clock: Clock | None = None) -> AsyncIterator[Database]:
@@ -46,10 +54,14 @@ async def open_database(access: Access, clock: Clock | None = None) -> AsyncIter
     Open the database, brought to this version's schema if need be; `clock` stands in for the server's, for tests.
 
     Raises:
-        StoreUnavailable: the server is out of reach, or refuses who asks.
+        StoreUnavailable: the server is out of reach, or refuses who asks; or the schema takes too long to bring up.
         UnusableSchema: the database has a schema that this version cannot use.
     """
-    await migrate.up(access)
+    try:
+        async with asyncio.timeout(migrate.PATIENCE):
+            await migrate.up(access)
+    except TimeoutError as error:
+        raise StoreUnavailable(_NOT_UP) from error
     database = Database(access, clock)
     await database.open()
     try:

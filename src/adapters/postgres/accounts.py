@@ -9,12 +9,12 @@ two transactions can wait for each other.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
 from ...domain.accounts import Accounts
-from ...domain.job import JobType, ScheduledJob
+from ...domain.job import JobDefinition, JobType, ScheduledJob
 from ...domain.plan import is_at_stake
 from ...domain.stored import own_definition, shared_definition
 from ...ports.dispatcher import Dispatch
@@ -59,6 +59,11 @@ async def load(transaction: Transaction, accounts: Accounts, rows: Sequence[Row]
     return _entered(accounts, rows, await _locked_counters(transaction, [row["id"] for row in rows]))
 
 
+async def load_own(transaction: Transaction, accounts: Accounts, rows: Sequence[Row]) -> Sequence[ScheduledJob]:
+    """Do as `load` does, for whoever may do with the definitions' documents as they like."""
+    return _entered(accounts, rows, await _locked_counters(transaction, [row["id"] for row in rows]), own_definition)
+
+
 async def load_free(transaction: Transaction, accounts: Accounts, rows: Sequence[Row]) -> Sequence[ScheduledJob]:
     """Do as `load` does, but pass over jobs whose counters somebody else has locked."""
     if not rows:
@@ -68,8 +73,13 @@ async def load_free(transaction: Transaction, accounts: Accounts, rows: Sequence
     return _entered(accounts, [row for row in rows if row["id"] in free], free)
 
 
-def _entered(accounts: Accounts, rows: Sequence[Row], counters: Mapping[UUID, Row]) -> Sequence[ScheduledJob]:
-    jobs = [job_of(row, counters[row["id"]], shared_definition(row["definition"])) for row in rows]
+def _entered(
+    accounts: Accounts,
+    rows: Sequence[Row],
+    counters: Mapping[UUID, Row],
+    read: Callable[[str], JobDefinition] = shared_definition,
+) -> Sequence[ScheduledJob]:
+    jobs = [job_of(row, counters[row["id"]], read(row["definition"])) for row in rows]
     accounts.enter(jobs)
     return jobs
 

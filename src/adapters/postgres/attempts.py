@@ -69,7 +69,10 @@ def _attempts(rows: Sequence[Row]) -> dict[UUID, Attempt]:
         return {}
     definitions = {row["job_id"]: shared_definition(text) for row in rows if (text := row["definition"]) is not None}
     claimed_at = rows[0]["claimed_at"]
-    return {row["id"]: attempt_of(row, definitions[row["job_id"]], claimed_at=claimed_at) for row in rows}
+    return {
+        row["id"]: attempt_of(row, definitions[row["job_id"]], claimed_at=claimed_at, had_begun=row["had_begun"])
+        for row in rows
+    }
 
 
 def _in_order(taken: Mapping[UUID, Attempt], ids: Sequence[UUID]) -> Sequence[Attempt]:

@@ -96,7 +96,7 @@ def _entry_of(row: Row) -> Entry:
         status=ExecutionStatus(row["status"]),
         scheduled_at=row["scheduled_at"],
         created_at=row["created_at"],
-        started_at=row["started_at"],
+        first_start=row["first_start"],
         skip_reason=row["skip_reason"],
         covers_until=row["covers_until"],
         covers_count=row["covers_count"],

@@ -136,10 +136,12 @@ def open_execution_of(row: Row) -> OpenExecution:
     return OpenExecution(**{**row, "status": ExecutionStatus(row["status"]), "origin": Origin(row["origin"])})
 
 
-def attempt_of(row: Row, definition: JobDefinition, *, claimed_at: datetime | None = None) -> Attempt:
+def attempt_of(
+    row: Row, definition: JobDefinition, *, claimed_at: datetime | None = None, had_begun: bool = False
+) -> Attempt:
     """Read what a node, or a sweeper, needs to know of an execution of a job."""
     held = row if row["payload"] is None else {**row, "payload": document_of(row["payload"])}
-    return Attempt.of(definition, held, claimed_at=claimed_at)
+    return Attempt.of(definition, held, claimed_at=claimed_at, had_begun=had_begun)
 
 
 def dispatch_of(row: Row) -> Dispatch:

@@ -16,12 +16,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from ...domain.attempt import Finish
-from ...domain.execution import ExecutionStatus
 from ...domain.json import document_text
 from ...ports.ledger import Hold
 from .accounts import TYPES_AT_STAKE
 from .database import Database
-from .statements import statements
+from .entries import hold_of
+from .statements import Statement, statements
 from .transaction import Parameters
 
 _LEDGER: Final = statements("ledger")
@@ -31,19 +31,28 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 async def finish(database: Database, finishes: Sequence[Finish]) -> AbstractSet[Hold]:
     """Write the ends from which nothing follows; answer which these are."""
-    good = [each for each in finishes if is_good(each)]
+    return await written(database, _LEDGER["finish_well"], finishes, types_at_stake=TYPES_AT_STAKE)
+
+
+async def written(
+    database: Database, statement: Statement, finishes: Sequence[Finish], **parameters: object
+) -> AbstractSet[Hold]:
+    """Give the good ends that leave the row's other columns alone to a statement; answer which it has written."""
+    good = [
+        each
+        for each in finishes
+        if each.is_good and not each.failures and each.past_attempt is None and each.lease_expires_at is None
+    ]
     if not good or len({each.execution_id for each in finishes}) < len(finishes):
         return frozenset()
-    rows = await database.rows(
-        _LEDGER["finish_well"], **columns_of(good), now=database.now, types_at_stake=TYPES_AT_STAKE
-    )
+    rows = await database.rows(statement, **_columns_of(good), now=database.now, **parameters)
     if len(rows) == len(good):
-        return {(each.execution_id, each.attempt) for each in good}
-    written = {row["id"] for row in rows}
-    return {(each.execution_id, each.attempt) for each in good if each.execution_id in written}
+        return {hold_of(each) for each in good}
+    there = {row["id"] for row in rows}
+    return {hold_of(each) for each in good if each.execution_id in there}
 
 
-def columns_of(ends: Sequence[Finish]) -> Parameters:
+def _columns_of(ends: Sequence[Finish]) -> Parameters:
     """Write ends column by column, instants as microseconds: the driver takes several times as long for a datetime."""
     attempts = [each.attempt for each in ends]
     return {
@@ -56,17 +65,3 @@ def columns_of(ends: Sequence[Finish]) -> Parameters:
         "completed_us": [(each.completed_at - _EPOCH) // _MICROSECOND for each in ends],
         "duration_ms": [each.duration_ms for each in ends],
     }
-
-
-def is_good(finish: Finish) -> bool:
-    """Tell whether an end leaves nothing behind but its result, whatever may follow from it."""
-    return (
-        finish.status is ExecutionStatus.SUCCESS
-        and not finish.failures
-        and finish.releases_slot
-        and finish.past_attempt is None
-        and finish.lease_expires_at is None
-        and finish.error is None
-        and finish.error_type is None
-        and finish.error_stack is None
-    )

@@ -21,7 +21,7 @@ from ...ports.cursors import Position, read_cursor, write_cursor
 from ...ports.queries import JobFilter, SortOrder
 from ...ports.stores import Changed, LedgerStretch, Page
 from . import audit, filters
-from .accounts import load, read_jobs
+from .accounts import load_own, read_jobs
 from .database import Database
 from .execution_rows import execution_of
 from .job_rows import changes_of, definition_row, job_of
@@ -82,8 +82,12 @@ class PostgresJobs:
     async def ids(self, tenant_id: str, query: JobFilter, *, at_most: int) -> Page[UUID]:
         """Read the ids of the jobs that match."""
         parameters = {**_conditions(replace(query, offset=None, cursor=None)), "limit": at_most}
-        [found] = await self._database.rows(_JOBS["matching_jobs"], tenant_id=tenant_id, **parameters)
-        return Page(items=found["ids"], total=found["total"], limit=at_most, offset=None, next_cursor=None)
+
+        async def work(transaction: Transaction) -> Page[UUID]:
+            [found] = await transaction.rows(_JOBS["matching_jobs"], tenant_id=tenant_id, **parameters)
+            return Page(items=found["ids"], total=found["total"], limit=at_most, offset=None, next_cursor=None)
+
+        return await self._database.read(work)
 
     async def change(
         self,
@@ -101,9 +105,7 @@ class PostgresJobs:
             if row is None:
                 raise JobNotFound(job_id)
             accounts = Accounts(transaction.now)
-            [loaded] = await load(transaction, accounts, [row])
-            # Decisions are a caller's code, which may do with the definition's documents as it likes.
-            job = replace(loaded, definition=own_definition(row["definition"]))
+            [job] = await load_own(transaction, accounts, [row])
             known = await _execution_with_key(transaction, job_id, idempotency_key)
             if known is not None:
                 return Changed(job=job, dispatches=(), execution=known)

@@ -17,8 +17,7 @@ from ...domain.job import JobStatus
 from ...domain.plan import NOTHING_LEFT
 from ...ports.ledger import Hold
 from .database import Database
-from .entries import hold_of
-from .good_ends import columns_of, is_good
+from .good_ends import written
 from .statements import statements
 
 _LEDGER: Final = statements("ledger")
@@ -26,11 +25,4 @@ _LEDGER: Final = statements("ledger")
 
 async def finish(database: Database, finishes: Sequence[Finish]) -> AbstractSet[Hold]:
     """Write the ends that complete their jobs; answer which these are."""
-    good = [each for each in finishes if is_good(each)]
-    if not good or len({each.execution_id for each in finishes}) < len(finishes):
-        return frozenset()
-    rows = await database.rows(
-        _LEDGER["finish_last"], **columns_of(good), now=database.now, completed=JobStatus.COMPLETED, reason=NOTHING_LEFT
-    )
-    written = {row["id"] for row in rows}
-    return {hold_of(each) for each in good if each.execution_id in written}
+    return await written(database, _LEDGER["finish_last"], finishes, completed=JobStatus.COMPLETED, reason=NOTHING_LEFT)

@@ -29,8 +29,12 @@ LOCK: Final = 0x746F6373696E  # "tocsin": the same in every process and every ve
 """The advisory lock, taken for one transaction, under which a schema is changed."""
 
 PATIENCE: Final = 120.0
-"""Seconds that a step, or another node that takes it, may need."""
+"""Seconds to wait for whoever else changes the schema, or holds a table; the steps themselves may take any time."""
 
+_SETTINGS: Final = """
+SET LOCAL search_path = {schema};
+SET LOCAL statement_timeout = 0;
+SET LOCAL lock_timeout = '{patience}s'"""
 _HAS_SCHEMA: Final = "SELECT to_regnamespace($1) IS NOT NULL"
 _SET_UP: Final = """
 CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -65,7 +69,7 @@ async def status(access: Access) -> Sequence[MigrationStatus]:
         UnusableSchema: it is a newer version's that this one cannot use.
         StoreUnavailable: the server is out of reach.
     """
-    async with _alone(access) as connection:
+    async with _alone(access, within=PATIENCE) as connection:
         return statuses(migrations(), await _usable(connection))
 
 
@@ -73,7 +77,8 @@ async def up(access: Access, to: int | None = None) -> Sequence[MigrationStatus]
     """
     Take the missing steps up to version `to`, or all, in one transaction; answer those taken, oldest first.
 
-    Of several that start at once one takes them, and the others wait and find it done.
+    Of several that start at once one takes them, and the others wait and find it done. However long it takes, whoever
+    cannot wait gives up by cancelling.
 
     Raises:
         UnusableSchema, StoreUnavailable: as for `status`; nothing was changed.
@@ -109,13 +114,13 @@ async def down(access: Access, to: int) -> Sequence[MigrationStatus]:
 
 
 @asynccontextmanager
-async def _alone(access: Access) -> AsyncGenerator[Connection]:
+async def _alone(access: Access, *, within: float | None = None) -> AsyncGenerator[Connection]:
     """Open a transaction in which nobody else changes or reads the schema's state."""
     connection = await access.connect()
     try:
         with translated():
-            async with asyncio.timeout(PATIENCE), connection.transaction():
-                await connection.execute(f"SET LOCAL search_path = {SCHEMA}; SET LOCAL statement_timeout = 0")
+            async with asyncio.timeout(within), connection.transaction():
+                await connection.execute(_SETTINGS.format(schema=SCHEMA, patience=PATIENCE))
                 await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
                 yield connection
     finally:

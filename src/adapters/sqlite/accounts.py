@@ -15,14 +15,14 @@ from ...domain.stored import own_definition, shared_definition
 from ...ports.dispatcher import Dispatch
 from .dispatches import read_dispatches
 from .facts import tell_of_changes
-from .job_rows import advance_row, change_row, conclusion_row, counters_row, job_of, job_row, state_row
+from .job_rows import advance_row, change_row, counters_row, job_of, job_row, standing_row, state_row
 from .statements import statements
 from .transaction import Transaction, array
 
 _PLACE: Final = attrgetter(
     "next_run", "last_run", "last_nominal", "exhausted", "cancelled_at", "deleted_at", "deleted_by"
 )
-"""What of a job's own row its end leaves as it is."""
+"""What of a job's own row says how far it is; an end, or a new outcome, changes nothing but how it stands."""
 
 _JOBS: Final = statements("jobs")
 _EXECUTIONS: Final = statements("executions")
@@ -65,16 +65,16 @@ def _save(transaction: Transaction, accounts: Accounts) -> None:
     """Write where jobs stand, no more of it than has moved: most only fire."""
     versioned = {change.job_id for change in accounts.changes}
     advanced: list[ScheduledJob] = []
-    concluded: list[ScheduledJob] = []
+    standing: list[ScheduledJob] = []
     wholly: list[ScheduledJob] = []
     for job in accounts.states:
         if _PLACE(job) == _PLACE(accounts.stored(job.id)):
-            concluded.append(job)
+            standing.append(job)
         else:
             (wholly if job.id in versioned else advanced).append(job)
     if transaction.run_many(_JOBS["advance"], map(advance_row, advanced)) < len(advanced):
         wholly += advanced
-    transaction.run_many(_JOBS["conclude"], map(conclusion_row, concluded))
+    transaction.run_many(_JOBS["save_standing"], map(standing_row, standing))
     transaction.run_many(_JOBS["save_state"], map(state_row, wholly))
 
 

@@ -94,7 +94,7 @@ def _entry_of(row: Row) -> Entry:
         status=ExecutionStatus(row["status"]),
         scheduled_at=from_micros(row["scheduled_at"]),
         created_at=from_micros(row["created_at"]),
-        started_at=from_micros(row["started_at"]),
+        first_start=from_micros(row["first_start"]),
         skip_reason=row["skip_reason"],
         covers_until=from_micros(row["covers_until"]),
         covers_count=row["covers_count"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 from uuid import UUID
@@ -10,10 +10,9 @@ from uuid import UUID
 from ...domain.accounts import Accounts
 from ...domain.job import ScheduledJob
 from ...domain.plan import Decision, Plan
-from ...domain.stored import UnreadableDefinition
 from ...domain.unreadable import decided, decided_each
 from ...ports.batches import Added, ChangedJobs, Meeting
-from .accounts import insert, load, read_jobs
+from .accounts import insert, read_jobs
 from .database import Database
 from .job_rows import definition_row
 from .plans import write_plans
@@ -45,9 +44,10 @@ class SqliteBatches:
 
         def work(transaction: Transaction) -> ChangedJobs:
             accounts = Accounts(transaction.now)
-            jobs = load(transaction, accounts, _existing(transaction, tenant_id, job_ids))
-            plans, refused = decided_each(jobs, transaction.now, decide)
+            jobs = _entered(transaction, accounts, _existing(transaction, tenant_id, job_ids))
+            plans, refused = decided_each(jobs.values(), transaction.now, decide)
             written = write_plans(transaction, accounts, plans)
+            _save_definitions(transaction, jobs, plans)
             stand = [accounts.job(plan.job.id) for plan in plans]
             return ChangedJobs(jobs=stand, refused=refused, dispatches=written.dispatches, stopped=written.stopped)
 
@@ -61,7 +61,7 @@ def _existing(transaction: Transaction, tenant_id: str, job_ids: Sequence[UUID])
 def _added(transaction: Transaction, *, jobs: Sequence[ScheduledJob], meet: Meeting) -> Added:
     holders = _holders(transaction, jobs)
     accounts = Accounts(transaction.now)
-    met = {job.id: job for job in load(transaction, accounts, holders.values())} if holders else {}
+    met = _entered(transaction, accounts, holders.values()) if holders else {}
     plans = [decided(met[holders[job.id]], transaction.now, meet(job)) for job in jobs if job.id in holders]
     written = write_plans(transaction, accounts, plans) if plans else None
     _save_definitions(transaction, met, plans)
@@ -70,11 +70,17 @@ def _added(transaction: Transaction, *, jobs: Sequence[ScheduledJob], meet: Meet
     return Added(jobs=stand, dispatches=written.dispatches, stopped=written.stopped) if written else Added(jobs=stand)
 
 
-def _save_definitions(transaction: Transaction, met: Mapping[UUID, ScheduledJob], plans: Sequence[Plan]) -> None:
-    """Write the definitions that are another now; one that could not be read stays as it is."""
-    changed = [plan.job for plan in plans if plan.change is not None]
-    readable = (job for job in changed if not isinstance(met[job.id].definition, UnreadableDefinition))
-    transaction.run_many(_JOBS["save_definition"], map(definition_row, readable))
+def _entered(transaction: Transaction, accounts: Accounts, job_ids: Iterable[object]) -> Mapping[UUID, ScheduledJob]:
+    """Enter jobs for whoever may do with their definitions' documents as they like, and give them by their ids."""
+    jobs = read_jobs(transaction, array(dict.fromkeys(job_ids)))
+    accounts.enter(jobs)
+    return {job.id: job for job in jobs}
+
+
+def _save_definitions(transaction: Transaction, jobs: Mapping[UUID, ScheduledJob], plans: Sequence[Plan]) -> None:
+    """Write the definitions that are another now: what only stops or ends a job leaves it the very same."""
+    changed = [plan.job for plan in plans if plan.change and plan.job.definition is not jobs[plan.job.id].definition]
+    transaction.run_many(_JOBS["save_definition"], map(definition_row, changed))
 
 
 def _holders(transaction: Transaction, jobs: Sequence[ScheduledJob]) -> Mapping[UUID, UUID]:

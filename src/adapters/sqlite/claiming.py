@@ -19,7 +19,7 @@ from .statements import statements
 from .transaction import Transaction, array
 
 _LEDGER: Final = statements("ledger")
-_COLUMNS: Final = (
+CLAIMABLE: Final = (
     "number",
     "id",
     "job_id",
@@ -41,6 +41,7 @@ _COLUMNS: Final = (
     "trace_flags",
     "tracestate",
     "payload",
+    "had_begun",
 )
 """Of `claimable`, in this order."""
 _SECOND: Final = 1_000_000
@@ -59,7 +60,7 @@ def claim(transaction: Transaction, ids: Sequence[UUID], worker_id: str) -> Sequ
     for text, execution_id in wanted.items():
         if (row := rows.get(text)) is None or (definition := definitions.get(row[2])) is None:
             continue
-        held = dict(zip(_COLUMNS, row, strict=True))
+        held = dict(zip(CLAIMABLE, row, strict=True))
         held |= {"id": execution_id, "job_id": job_ids[row[2]], "claimed_at": transaction.now}
         try:
             held["started_at"] = begins_at = _begins_at(held["available_at"], held["dispatched_at"], now)
@@ -87,7 +88,7 @@ def _attempt(definition: JobDefinition, row: dict[str, Any]) -> Attempt:
     row["payload"] = document_of(row["payload"])
     if row["event_id"] is not None:
         row["event_id"] = UUID(row["event_id"])
-    return Attempt.of(definition, row, claimed_at=row["claimed_at"])
+    return Attempt.of(definition, row, claimed_at=row["claimed_at"], had_begun=bool(row["had_begun"]))
 
 
 def _started(attempt: Attempt) -> News:

@@ -134,4 +134,5 @@ def attempt_of(row: Row, *, claimed_at: datetime | None = None) -> Attempt:
         "available_at": from_micros(row["available_at"]),
         "event_id": None if row["event_id"] is None else UUID(row["event_id"]),
     }
-    return Attempt.of(shared_definition(row["definition"]), held, claimed_at=claimed_at)
+    definition, had_begun = shared_definition(row["definition"]), bool(row["had_begun"])
+    return Attempt.of(definition, held, claimed_at=claimed_at, had_begun=had_begun)

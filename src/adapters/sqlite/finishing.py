@@ -42,7 +42,7 @@ _REFUSALS: Final = (
 """What says that a value cannot be kept: JSON, UTF-8, Python's binding, or SQLite itself."""
 
 
-class _Held(NamedTuple):
+class Held(NamedTuple):
     """What a finish is held against, a row of `held`."""
 
     number: int
@@ -63,7 +63,7 @@ class _Entry(NamedTuple):
     """A finish that still holds its row; `is_refused` once its own content was given up."""
 
     finish: Finish
-    before: _Held
+    before: Held
     is_refused: bool = False
 
     @property
@@ -77,18 +77,6 @@ class _Entry(NamedTuple):
     @property
     def has_succeeded(self) -> bool:
         return self.finish.status is ExecutionStatus.SUCCESS
-
-    @property
-    def is_good(self) -> bool:
-        """Tell whether it is a success that left its slot and no error."""
-        finish = self.finish
-        return (
-            finish.status is ExecutionStatus.SUCCESS
-            and finish.releases_slot
-            and finish.error is None
-            and finish.error_type is None
-            and finish.error_stack is None
-        )
 
     def wait(self, now: datetime) -> Wait:
         return self.finish.wait(self.before.failures, now)
@@ -119,7 +107,7 @@ def finish(transaction: Transaction, finishes: Sequence[Finish]) -> Finished:
 def _told_apart(transaction: Transaction, finishes: Sequence[Finish]) -> tuple[list[_Entry], list[Hold]]:
     """Separate the finishes that hold their row from those that lost it; the first for a row takes it."""
     ids = [str(each.execution_id) for each in finishes]
-    held = {row[1]: _Held._make(row) for row in transaction.batch(_LEDGER["held"], list(dict.fromkeys(ids)))}
+    held = {row[1]: Held._make(row) for row in transaction.batch(_LEDGER["held"], list(dict.fromkeys(ids)))}
     entries: list[_Entry] = []
     rejected: list[Hold] = []
     for text, each in zip(ids, finishes, strict=True):
@@ -150,10 +138,10 @@ def _write(transaction: Transaction, entries: Sequence[_Entry]) -> None:
     transaction.run_many(
         _LEDGER["remember_attempt"], [_past_row(entry) for entry in entries if entry.finish.past_attempt]
     )
-    good = [_good_row(entry) for entry in entries if entry.is_good]
+    good = [_good_row(entry) for entry in entries if entry.finish.is_good]
     if good:
         transaction.run(_LEDGER["finish_well"], ended=encoded(good))
-    others = [_ended_row(entry) for entry in entries if entry.has_ended and not entry.is_good]
+    others = [_ended_row(entry) for entry in entries if entry.has_ended and not entry.finish.is_good]
     transaction.run_many(_LEDGER["finish"], others)
     returned = [_returned_row(entry, transaction.now) for entry in entries if not entry.has_ended]
     transaction.run_many(_LEDGER["hand_back"], returned)

@@ -100,8 +100,8 @@ def advance_row(job: ScheduledJob) -> tuple[object, ...]:
     )
 
 
-def conclusion_row(job: ScheduledJob) -> tuple[object, ...]:
-    """Write how a job ended, or came out so far."""
+def standing_row(job: ScheduledJob) -> tuple[object, ...]:
+    """Write how a job stands."""
     return (
         job.status.value,
         None if job.outcome is None else job.outcome.value,

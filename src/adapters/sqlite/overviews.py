@@ -11,7 +11,7 @@ from uuid import UUID
 from ...domain.execution import ExecutionStatus, Origin
 from ...domain.job import ScheduledJob
 from ...domain.lateness import lateness_ms
-from ...domain.months import Day
+from ...domain.months import Day, DayTally
 from ...domain.series import Buckets, Tally
 from ...ports.overviews import JobOutcomes, Outcome
 from .accounts import read_jobs
@@ -48,7 +48,7 @@ class SqliteOverviews:
 
         def work(transaction: Transaction) -> Tally:
             [size] = transaction.rows(_OVERVIEWS["series_size"], at_most=at_most, **scope)
-            picked = {"lowest": size["lowest"], "highest": size["highest"], "step": _step(size, at_most)}
+            picked = _picked(size, at_most)
             places = {"first": to_micros(buckets.first), "width": span_micros(buckets.width)}
             return _tallied(transaction, Tally(buckets, 1 / picked["step"]), {**scope, **picked, **places})
 
@@ -63,15 +63,19 @@ class SqliteOverviews:
 
         return await self._database.read(work)
 
-    async def daily(self, tenant_id: str, job_id: UUID, days: Sequence[Day]) -> Sequence[Mapping[ExecutionStatus, int]]:
-        """Count a job's nominal times by day and status."""
+    async def daily(self, tenant_id: str, job_id: UUID, days: Sequence[Day], *, at_most: int) -> DayTally:
+        """Count a job's nominal times by day and status; of too many, one out of so many counts."""
+        span = {"since": to_micros(days[0].start), "until": to_micros(days[-1].end)}
+        scope: Parameters = {"tenant_id": tenant_id, "job_id": str(job_id), **span}
         spans = array((to_micros(day.start), to_micros(day.end)) for day in days)
 
-        def work(transaction: Transaction) -> Sequence[Mapping[ExecutionStatus, int]]:
-            counts: list[dict[ExecutionStatus, int]] = [{} for _ in days]
-            for row in transaction.rows(_OVERVIEWS["daily"], tenant_id=tenant_id, job_id=str(job_id), days=spans):
-                counts[row["place"]][ExecutionStatus(row["status"])] = row["total"]
-            return counts
+        def work(transaction: Transaction) -> DayTally:
+            [size] = transaction.rows(_OVERVIEWS["daily_size"], at_most=at_most, **scope)
+            picked = _picked(size, at_most)
+            tally = DayTally(days, 1 / picked["step"])
+            for row in transaction.rows(_OVERVIEWS["daily"], days=spans, **scope, **picked):
+                tally.add(row["place"], ExecutionStatus(row["status"]), row["total"])
+            return tally
 
         return await self._database.read(work)
 
@@ -88,12 +92,11 @@ def _outcome(row: Row) -> Outcome:
     )
 
 
-def _step(size: Row, at_most: int) -> int:
-    """Tell out of how many rows one is picked; 1 if all count."""
-    if size["made"] <= at_most:
-        return 1
-    span: int = size["highest"] - size["lowest"] + 1
-    return max(1, -(-span // at_most))
+def _picked(size: Row, at_most: int) -> Mapping[str, int]:
+    """Tell out of how many rows, its `step`, one is picked, and from where to where; 1 if all count."""
+    lowest, highest = size["lowest"], size["highest"]
+    step = 1 if size["made"] <= at_most else max(1, -(-(highest - lowest + 1) // at_most))
+    return {"lowest": lowest, "highest": highest, "step": step}
 
 
 def _tallied(transaction: Transaction, tally: Tally, parameters: Parameters) -> Tally:

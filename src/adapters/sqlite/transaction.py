@@ -50,14 +50,14 @@ class Transaction:
         Run a statement that answers its rows of these ids as one JSON array of arrays: for batches of executions.
 
         The engine makes it in one step, during which the other threads of the process run; a cursor over as many rows
-        would stop them, and be stopped by them, at each. A row that JSON cannot hold, which only a stranger can have
-        written, is left out.
+        would stop them, and be stopped by them, at each. What is too long for one text is read in parts. A row that
+        JSON cannot hold, which only a stranger can have written, is left out.
         """
         try:
             [[found]] = self.connection.execute(statement, {"ids": array(ids)})
-        except sqlite3.OperationalError as error:
+        except (sqlite3.OperationalError, sqlite3.DataError) as error:
             # That of a text that is no UTF-8 is the driver's own, and has no code.
-            if not ids or getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) != sqlite3.SQLITE_ERROR:
+            if not ids or getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) not in _DIVISIBLE:
                 raise
             if len(ids) == 1:
                 # Which raises again if it is not the row that is at fault.
@@ -109,5 +109,8 @@ def object_of(pairs: Iterable[tuple[str, int]]) -> str:
     members = ",".join(f'"{key}":{value}' for key, value in pairs)
     return f"{{{members}}}"
 
+
+_DIVISIBLE: Final = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_TOOBIG})
+"""What half of a batch, or one row of it, may be without."""
 
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"), default=str)

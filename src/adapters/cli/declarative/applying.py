@@ -14,15 +14,14 @@ from ....application.declared_handlers import DeclaredHandlers
 from ....application.declared_jobs import DEFAULTS, DeclaredJobs
 from ....application.declaring import RACES
 from ....domain.errors import Conflict, EventHandlerNotFound, InvalidInput, TocsinError
-from ....domain.json import encoded
+from ....domain.json import Json
 from ....domain.reconciliation import Declaration, Fate, FieldChange, Step, Terms, prunes_everything, reconcile
 from ....ports.scheduler import IScheduler
+from ..request_sizes import in_requests
 from .entries import Entry, Wishes
 from .unseen import without_secrets
 
 _AT_ONCE: Final = 8
-_IN_ONE_REQUEST: Final = 250
-_BYTES_IN_ONE_REQUEST: Final = 512 * 1024
 
 
 class Kind(StrEnum):
@@ -146,7 +145,7 @@ class _Taking:
 
     async def create(self, steps: Sequence[Step], jobs: DeclaredJobs) -> None:
         """Make new jobs, many with one request; if that is refused, one by one, to tell which is at fault."""
-        for batch in _requests(steps):
+        for batch in in_requests(steps, _document):
             try:
                 ids = await jobs.create_all(batch)
             except (InvalidInput, Conflict):
@@ -166,19 +165,8 @@ class _Taking:
                 self.outcomes[id(step)] = error
 
 
-def _requests(steps: Iterable[Step]) -> Iterator[list[Step]]:
-    """Part new jobs so that each request stays well below the largest body that a node takes."""
-    batch: list[Step] = []
-    size = 0
-    for step in steps:
-        own = len(encoded({} if step.declaration is None else step.declaration.fields).encode())
-        if batch and (len(batch) == _IN_ONE_REQUEST or size + own > _BYTES_IN_ONE_REQUEST):
-            yield batch
-            batch, size = [], 0
-        batch.append(step)
-        size += own
-    if batch:
-        yield batch
+def _document(step: Step) -> Json:
+    return {} if step.declaration is None else step.declaration.fields
 
 
 def _line(kind: Kind, step: Step, entry: Entry | None) -> Line:

@@ -26,11 +26,6 @@ class Entry:
     source: Source
     path: Path
 
-    def faults(self, errors: Sequence[FieldError]) -> Iterator[FieldError]:
-        """Give what is wrong with fields of the declaration the place where it is wrong."""
-        for each in errors:
-            yield self.source.fault((*self.path, *each.field.split(".")), each.message)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:

@@ -14,7 +14,8 @@ from ....domain.event_documents import handler_document
 from ....domain.json import Json
 from ....domain.reconciliation import Declaration
 from ..event_documents import handler_in
-from .jobs import ENABLED, key_faults, unknown_fields
+from ..job_documents import ENABLED, unknown_fields
+from .jobs import key_faults
 
 _FIELDS: Final = tuple(field.name for field in fields(EventHandlerDefinition) if field.name != "every_tenant")
 _NOBODY: Final = str(UUID(int=0))

@@ -9,11 +9,10 @@ from ....application.declared_jobs import DEFAULTS
 from ....domain.errors import InvalidInput
 from ....domain.event import CancelJobs, EventHandlerDefinition
 from ....domain.event_documents import handler_document
-from ....domain.job import HandlerType
 from ....domain.json import Json
 from ....domain.reconciliation import Standing, is_same
+from ..job_documents import ENABLED, NAMED_BY_TYPE, type_of_fields
 from .entries import EVENT_HANDLERS, JOBS
-from .jobs import ENABLED, type_of_fields
 
 _FIRST: Final = ("key", "name", "description", "schedule", "timezone", "handler_type", "handler_name", "payload")
 _HANDLER_DEFAULTS: Final = handler_document(EventHandlerDefinition(event="", action=CancelJobs()))
@@ -41,7 +40,7 @@ def _who(standing: Standing) -> tuple[str, str]:
 
 def _job(job: Standing) -> dict[str, Json]:
     implied = {**DEFAULTS, ENABLED: True, "name": job.key, "schedule": None, "type": _type(job.fields)}
-    if job.fields["handler_type"] in {HandlerType.HTTP, HandlerType.COMMAND}:
+    if job.fields["handler_type"] in NAMED_BY_TYPE:
         implied["handler_name"] = job.fields["handler_type"]
     return _entry(job, implied)
 

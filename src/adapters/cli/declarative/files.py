@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, time
@@ -16,11 +15,11 @@ from typing import Any, Final
 from ....domain.errors import FieldError, InvalidInput
 from ....domain.json import Json
 from ....domain.strict_json import read_json
+from ..sources import STDIN, read_bytes, shown_name
 from .places import Path, Source, Unreadable
 from .yaml_text import read_yaml
 
 LARGEST_FILE: Final = 16 * 1024 * 1024
-STDIN: Final = "-"
 
 _TABLE: Final = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\-\s]+?)\s*\]\]?\s*(?:#.*)?$")
 _ASSIGNED: Final = re.compile(r"\s*([A-Za-z0-9_.\-]+)\s*=")
@@ -34,12 +33,10 @@ def read_source(name: str) -> Source:
     Raises:
         InvalidInput: it cannot be read, or is not of its format; names the file and the line.
     """
-    shown = "stdin" if name == STDIN else name
+    shown = shown_name(name)
     try:
-        text = _decoded(_bytes(name))
+        text = _decoded(read_bytes(name, largest=LARGEST_FILE))
         document, line_of = _reader(name, text)(text)
-    except OSError as error:
-        raise InvalidInput.of("file", f"cannot read {shown}: {error.strerror}") from error
     except Unreadable as error:
         where = shown if error.line is None else f"{shown}:{error.line}"
         raise InvalidInput([FieldError(where, str(error))]) from None
@@ -54,17 +51,6 @@ def _reader(name: str, text: str) -> _Reader:
     if name == STDIN and text.lstrip().startswith(("{", "[")):
         suffix = ".json"
     return _READERS.get(suffix, _yaml)
-
-
-def _bytes(name: str) -> bytes:
-    if name == STDIN:
-        raw = sys.stdin.buffer.read(LARGEST_FILE + 1)
-    else:
-        with FilePath(name).open("rb") as opened:
-            raw = opened.read(LARGEST_FILE + 1)
-    if len(raw) > LARGEST_FILE:
-        raise Unreadable(f"is larger than {LARGEST_FILE} bytes")
-    return raw
 
 
 def _decoded(raw: bytes) -> str:

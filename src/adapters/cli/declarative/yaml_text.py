@@ -107,7 +107,8 @@ class _Reading:
                 name = self._name(key)
                 if name in found:
                     raise Unreadable(f"{name!r} is given twice", key.start_mark.line + 1)
-                self.lines[*path, name] = key.start_mark.line + 1
+                # What the mapping has itself was read first, and wins over what it merges.
+                self.lines.setdefault((*path, name), key.start_mark.line + 1)
                 found[name] = self.value(item, (*path, name))
         for merged in self._merged(node, path):
             found = {**merged, **found}

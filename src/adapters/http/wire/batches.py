@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self, TypeAlias
 from uuid import UUID
 
 from pydantic import Field, model_validator
@@ -49,21 +49,28 @@ class BatchOut(Output):
     items: tuple[JobOut, ...]
 
 
-class JobConditions(Input):
-    """Which jobs; every condition must hold, several values of one mean either. None at all means every job."""
+Terms: TypeAlias = Annotated[tuple[Term, ...], Field(min_length=1)]
 
-    type: tuple[JobType, ...] = ()
-    status: tuple[JobStatus, ...] = ()
-    tags: tuple[Term, ...] = Field(default=(), description="Jobs with any of these.")
-    tags_all: tuple[Term, ...] = Field(default=(), description="Jobs with every one of these.")
-    handler_name: tuple[Term, ...] = ()
-    key: tuple[Term, ...] = ()
-    name_contains: Term | None = None
+
+class JobConditions(Input):
+    """
+    Which jobs; every condition must hold, several values of one mean either. None at all means every job.
+
+    An empty condition is refused: whoever asks for none of many tags does not mean every job.
+    """
+
+    type: tuple[JobType, ...] = Field(default_factory=tuple, min_length=1)
+    status: tuple[JobStatus, ...] = Field(default_factory=tuple, min_length=1)
+    tags: Terms = Field(default_factory=tuple, description="Jobs with any of these.")
+    tags_all: Terms = Field(default_factory=tuple, description="Jobs with every one of these.")
+    handler_name: Terms = Field(default_factory=tuple)
+    key: Terms = Field(default_factory=tuple)
+    name_contains: Term | None = Field(default=None, min_length=1)
     created_after: Instant | None = None
     created_before: Instant | None = None
     next_run_after: Instant | None = None
     next_run_before: Instant | None = None
-    created_by: tuple[Term, ...] = ()
+    created_by: Terms = Field(default_factory=tuple)
 
     def query(self) -> JobFilter:
         """Give the conditions as the port takes them."""

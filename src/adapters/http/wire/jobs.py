@@ -25,7 +25,7 @@ from ....domain.job import (
 )
 from ....domain.json import Json
 from ....domain.trace import read_trace_context
-from ....ports.scheduler import JobChanges
+from ....ports.job_options import JobChanges
 from .fields import (
     DEFAULTS,
     AnyJson,

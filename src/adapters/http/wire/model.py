@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from ....domain.errors import FieldError, InvalidInput, InvalidJob
 from ....domain.json import Json
+from ....ports.batches import place_of_job
 
 _WORDS: Final = MappingProxyType(
     {
@@ -96,10 +97,10 @@ def field_errors(details: Iterable[ErrorDetails]) -> list[FieldError]:
 def _path(detail: ErrorDetails) -> str:
     named = _context(detail).get("field")
     place = _place(detail)
-    job = f"jobs[{place[1]}]" if place[:1] == ("jobs",) and len(place) > 1 else None
-    inner = place[2:] if job else place
+    of_job = place[:1] == ("jobs",) and len(place) > 1
+    field = str(named) if named else ".".join(map(str, place[2:] if of_job else place))
     # An unknown field may be called anything, and what it is called goes into the answer.
-    path = ".".join(filter(None, (job, str(named) if named else ".".join(map(str, inner)))))[:255]
+    path = (place_of_job(place[1], field) if of_job else field)[:255]
     return path.encode("utf-8", "replace").decode() or "body"
 
 

@@ -143,7 +143,11 @@ class CalendarQuery(Input):
 
 
 class CalendarDayOut(Output):
-    """A day: nominal times by how they stand or ended, and how many are to come, from `first_fire` on."""
+    """
+    A day: executions of every origin by how they stand or ended, and how many fires are to come, from `first_fire` on.
+
+    A skip counts as the nominal times that it covers.
+    """
 
     date: date
     outcomes: dict[ExecutionStatus, int]
@@ -152,11 +156,12 @@ class CalendarDayOut(Output):
 
 
 class CalendarOut(Output):
-    """A month of a job, one item for each day."""
+    """A month of a job, one item for each day; `share` is below 1 where outcomes are estimated from a sample."""
 
     month: str
     timezone: str
     days: tuple[CalendarDayOut, ...]
+    share: float = 1
 
     @classmethod
     def of(cls, calendar: JobCalendar) -> CalendarOut:
@@ -166,4 +171,4 @@ class CalendarOut(Output):
     def value(self) -> JobCalendar:
         """Read a month as it was shown."""
         days = [CalendarDay(**shown.__dict__) for shown in self.days]
-        return JobCalendar(month=self.month, timezone=self.timezone, days=days)
+        return JobCalendar(month=self.month, timezone=self.timezone, days=days, share=self.share)

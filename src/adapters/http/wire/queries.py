@@ -14,6 +14,7 @@ from ....domain.event_definition import EVENT_TEXT_BOUNDS
 from ....domain.execution import ExecutionStatus, Origin
 from ....domain.job import JobStatus, JobType
 from ....domain.patterns import is_pattern
+from ....ports.conflicts import OnConflict
 from ....ports.queries import (
     LIMIT_BOUNDS,
     EventFilter,
@@ -24,7 +25,7 @@ from ....ports.queries import (
     SortOrder,
 )
 from ....ports.reports import Period
-from ....ports.scheduler import LOG_BOUNDS, PREVIEW_BOUNDS, OnConflict
+from ....ports.scheduler import LOG_BOUNDS, PREVIEW_BOUNDS
 from .fields import Instant, Text
 from .model import Input
 

@@ -10,11 +10,9 @@ LIMIT :limit;
 -- What the schedule recorded later than an instant, and the last that it recorded before, which may reach beyond it.
 -- Of documents only the past attempts are read, and only where there are any, so that large results cost nothing.
 SELECT
+    -- with: first_start
     e.job_id, e.id, e.job_version, e.status, e.scheduled_at, e.created_at, e.skip_reason, e.covers_until,
-    e.covers_count,
-    CASE e.past_attempts::text
-        WHEN '[]' THEN e.started_at ELSE (e.past_attempts -> 0 ->> 'started_at')::timestamptz
-    END AS started_at
+    e.covers_count
 FROM unnest(:ids::uuid[]) WITH ORDINALITY AS wanted (id, place)
 CROSS JOIN LATERAL (
     SELECT coalesce(max(p.scheduled_at), :since::timestamptz) AS instant

@@ -29,13 +29,10 @@ SELECT duration_ms FROM newest ORDER BY duration_ms;
 -- In milliseconds. Lateness is that of the first start, so the past attempts are asked before the row itself.
 WITH fired AS (
     SELECT
+        -- with: first_start
         id,
         created_at,
-        scheduled_at,
-        CASE past_attempts::text
-            WHEN '[]' THEN started_at
-            ELSE (past_attempts -> 0 ->> 'started_at')::timestamptz
-        END AS first
+        scheduled_at
     FROM executions
     WHERE
         tenant_id = :tenant_id AND (:job_id::uuid IS NULL OR job_id = :job_id) AND created_at >= :since
@@ -43,9 +40,9 @@ WITH fired AS (
 ),
 
 newest AS (
-    SELECT floor(extract(epoch FROM first - scheduled_at) * 1000)::bigint AS late
+    SELECT floor(extract(epoch FROM first_start - scheduled_at) * 1000)::bigint AS late
     FROM fired
-    WHERE first IS NOT NULL
+    WHERE first_start IS NOT NULL
     ORDER BY CASE WHEN :job_id IS NULL THEN created_at END DESC, id DESC
     LIMIT :sample
 )

@@ -43,6 +43,7 @@ WITH taken AS (
             )
         )
     RETURNING
+        -- with: had_begun
         e.id, e.job_id, e.tenant_id, e.origin, e.payload, e.attempt, e.failures, e.max_retries, e.scheduled_at,
         e.created_at, e.available_at, e.started_at, e.idempotency_key, e.correlation_id, e.event_id, e.depth, e.trace_id,
         e.span_id, e.trace_flags, e.tracestate
@@ -71,6 +72,7 @@ FROM taken AS t;
 -- name: claimed
 -- For a worker that never heard what its claim came to.
 SELECT
+    -- with: had_begun
     e.id, e.job_id, e.tenant_id, e.origin, e.payload, e.attempt, e.failures, e.max_retries, e.scheduled_at,
     e.created_at, e.available_at, e.started_at, e.idempotency_key, e.correlation_id, e.event_id, e.depth, e.trace_id,
     e.span_id, e.trace_flags, e.tracestate, j.definition, coalesce(:now::timestamptz, clock_timestamp()) AS claimed_at
@@ -215,22 +217,7 @@ held AS MATERIALIZED (
     FOR NO KEY UPDATE
 ),
 
-ended AS (
-    UPDATE executions AS e
-    SET
-        status = 'success', failures = 0, result = f.result, error = NULL, error_type = NULL, error_stack = NULL,
-        started_at = coalesce('epoch'::timestamptz + f.started_us * interval '1 microsecond', e.started_at),
-        completed_at = 'epoch'::timestamptz + f.completed_us * interval '1 microsecond',
-        duration_ms = f.duration_ms, holds_slot = false, lease_expires_at = NULL
-    FROM unnest(
-        :ids::uuid[], :attempt::integer[], :result::json[], :started_us::bigint[], :completed_us::bigint[],
-        :duration_ms::bigint[]
-    ) AS f (id, attempt, result, started_us, completed_us, duration_ms)
-    WHERE e.id = f.id AND e.attempt = coalesce(f.attempt, 1) AND e.id = ANY(ARRAY(SELECT id FROM held))
-    RETURNING e.id, e.job_id, e.duration_ms
-),
-
-closed AS (DELETE FROM open_executions WHERE execution_id = ANY(ARRAY(SELECT id FROM ended))),
+-- with: ended_well
 
 counted AS (
     UPDATE job_counters AS c
@@ -295,22 +282,7 @@ held AS MATERIALIZED (
     FOR NO KEY UPDATE
 ),
 
-ended AS (
-    UPDATE executions AS e
-    SET
-        status = 'success', failures = 0, result = f.result, error = NULL, error_type = NULL, error_stack = NULL,
-        started_at = coalesce('epoch'::timestamptz + f.started_us * interval '1 microsecond', e.started_at),
-        completed_at = 'epoch'::timestamptz + f.completed_us * interval '1 microsecond',
-        duration_ms = f.duration_ms, holds_slot = false, lease_expires_at = NULL
-    FROM unnest(
-        :ids::uuid[], :attempt::integer[], :result::json[], :started_us::bigint[], :completed_us::bigint[],
-        :duration_ms::bigint[]
-    ) AS f (id, attempt, result, started_us, completed_us, duration_ms)
-    WHERE e.id = f.id AND e.attempt = coalesce(f.attempt, 1) AND e.id = ANY(ARRAY(SELECT id FROM held))
-    RETURNING e.id, e.job_id, e.duration_ms
-),
-
-closed AS (DELETE FROM open_executions WHERE execution_id = ANY(ARRAY(SELECT id FROM ended))),
+-- with: ended_well
 
 counted AS (
     UPDATE job_counters AS c
@@ -350,7 +322,7 @@ WITH returned AS (
     UPDATE executions AS e
     SET
         status = 'pending', failures = f.failures, error = f.error, error_type = f.error_type,
-        error_stack = f.error_stack, started_at = coalesce(f.started_at, e.started_at),
+        error_stack = f.error_stack, started_at = f.started_at,
         past_attempts = coalesce(f.past_attempts, e.past_attempts), available_at = f.available_at, next_retry_at = f.next_retry_at,
         dispatched_at = f.dispatched_at, redispatches = 0, worker_id = NULL, lease_expires_at = NULL
     FROM unnest(

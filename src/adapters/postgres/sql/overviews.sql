@@ -7,11 +7,8 @@ FROM unnest(:job_ids::uuid[]) WITH ORDINALITY AS wanted (id, place)
 JOIN jobs AS j ON j.id = wanted.id AND j.tenant_id = :tenant_id AND j.deleted_at IS NULL
 LEFT JOIN LATERAL (
     SELECT
-        r.id, r.origin, r.status, r.scheduled_at, r.started_at, r.duration_ms,
-        CASE r.past_attempts::text
-            WHEN '[]' THEN r.started_at
-            ELSE (r.past_attempts -> 0 ->> 'started_at')::timestamptz
-        END AS first_start
+        -- with: first_start
+        r.id, r.origin, r.status, r.scheduled_at, r.started_at, r.duration_ms
     FROM executions AS r
     WHERE r.job_id = j.id
     ORDER BY r.scheduled_at DESC, r.id DESC
@@ -67,11 +64,8 @@ WITH walked AS (
 
 fired AS (
     SELECT
-        scheduled_at,
-        CASE past_attempts::text
-            WHEN '[]' THEN started_at
-            ELSE (past_attempts -> 0 ->> 'started_at')::timestamptz
-        END AS first_start
+        -- with: first_start
+        scheduled_at
     FROM walked
 )
 
@@ -91,15 +85,37 @@ WHERE
 ORDER BY next_run, id
 LIMIT :limit;
 
--- name: daily
--- How a job's nominal times of each day stand, along the index of the job; a skipped row stands for all that it covers.
+-- name: daily_size
+-- Whether a month has to do with a sample, as a series has (`series_size`).
 SELECT
-    width_bucket(e.scheduled_at, :starts::timestamptz[]) AS place,
-    e.status,
-    sum(coalesce(e.covers_count, 1))::bigint AS total
-FROM jobs AS j
-JOIN executions AS e ON e.job_id = j.id
-WHERE
-    j.id = :job_id AND j.tenant_id = :tenant_id AND j.deleted_at IS NULL
-    AND e.scheduled_at >= :since AND e.scheduled_at < :until
-GROUP BY place, e.status;
+    (
+        SELECT count(*)
+        FROM (
+            SELECT FROM executions
+            WHERE job_id = :job_id AND scheduled_at >= :since AND scheduled_at < :until
+            LIMIT :at_most::bigint + 1
+        ) AS counted
+        WHERE EXISTS (SELECT FROM jobs WHERE id = :job_id AND tenant_id = :tenant_id AND deleted_at IS NULL)
+    ) AS made,
+    pg_relation_size('executions') / current_setting('block_size')::bigint * 16 AS stored;
+
+-- name: daily
+-- How a job's nominal times of each day stand; a skipped row stands for all that it covers. Looked at as a series is, but
+-- along the index of the job.
+WITH walked AS (
+    SELECT scheduled_at, status, covers_count
+    FROM executions
+    WHERE :percent::real IS NULL AND job_id = :job_id AND scheduled_at >= :since AND scheduled_at < :until
+    UNION ALL
+    SELECT scheduled_at, status, covers_count
+    FROM executions TABLESAMPLE system (coalesce(:percent, 0)) REPEATABLE (0)
+    WHERE :percent IS NOT NULL AND job_id = :job_id AND scheduled_at >= :since AND scheduled_at < :until
+)
+
+SELECT
+    width_bucket(scheduled_at, :starts::timestamptz[]) AS place,
+    status,
+    sum(coalesce(covers_count, 1))::bigint AS total
+FROM walked
+WHERE EXISTS (SELECT FROM jobs WHERE id = :job_id AND tenant_id = :tenant_id AND deleted_at IS NULL)
+GROUP BY place, status;

@@ -17,10 +17,9 @@ LIMIT :limit;
 -- What the schedule recorded later than an instant, and the last that it recorded before, which may reach beyond it.
 -- No document is read through, so that large results cost nothing.
 SELECT
+    -- with: first_start
     e.job_id, e.id, e.job_version, e.status, e.scheduled_at, e.created_at, e.skip_reason, e.covers_until,
-    e.covers_count,
-    CASE e.past_attempts WHEN '[]' THEN e.started_at ELSE json_extract(e.past_attempts, '$[0].started_at') END
-        AS started_at
+    e.covers_count
 FROM json_each(:ids) AS wanted
 CROSS JOIN executions AS e
     ON e.job_id = wanted.value AND e.scheduled_at >= ifnull(

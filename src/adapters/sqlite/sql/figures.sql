@@ -45,31 +45,31 @@ ORDER BY duration_ms;
 -- In microseconds. Lateness is that of the first start, so the past attempts are asked before the row itself.
 WITH of_tenant AS (
     SELECT
-        scheduled_at,
-        CASE past_attempts WHEN '[]' THEN started_at ELSE json_extract(past_attempts, '$[0].started_at') END AS first
+        -- with: first_start
+        scheduled_at
     FROM executions
     WHERE
         :job_id IS NULL AND tenant_id = :tenant_id AND created_at >= :since
-        AND origin = 'schedule' AND first IS NOT NULL
+        AND origin = 'schedule' AND first_start IS NOT NULL
     ORDER BY created_at DESC, id DESC
     LIMIT :sample
 ),
 
 of_job AS (
     SELECT
-        scheduled_at,
-        CASE past_attempts WHEN '[]' THEN started_at ELSE json_extract(past_attempts, '$[0].started_at') END AS first
+        -- with: first_start
+        scheduled_at
     FROM executions
     WHERE
         job_id = :job_id AND +tenant_id = :tenant_id AND created_at >= :since
-        AND origin = 'schedule' AND first IS NOT NULL
+        AND origin = 'schedule' AND first_start IS NOT NULL
     ORDER BY id DESC
     LIMIT :sample
 )
 
-SELECT first - scheduled_at AS late FROM of_tenant
+SELECT first_start - scheduled_at AS late FROM of_tenant
 UNION ALL
-SELECT first - scheduled_at AS late FROM of_job
+SELECT first_start - scheduled_at AS late FROM of_job
 ORDER BY late;
 
 -- name: failures

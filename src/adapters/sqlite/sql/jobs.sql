@@ -77,9 +77,9 @@ UPDATE jobs
 SET next_run = ?1, last_run = ?2, last_nominal = ?3, exhausted = ?4
 WHERE id = ?5 AND outcome IS ?6 AND status = ?7 AND version = ?8 AND updated_at = ?9;
 
--- name: conclude
--- Where a job stands once it is over or its outcome is known, if nothing else of that is another: this leaves the index
--- of deleted jobs alone, and that of all in order.
+-- name: save_standing
+-- How a job stands, such as over, or with another outcome, if it is as far as it was: this leaves the index of deleted
+-- jobs alone, and that of all in order.
 -- ?1 status, ?2 outcome, ?3 completed_at, ?4 updated_at, ?5 version, ?6 id
 UPDATE jobs SET status = ?1, outcome = ?2, completed_at = ?3, updated_at = ?4, version = ?5 WHERE id = ?6;
 

@@ -5,7 +5,8 @@ SELECT
         json_array(
             e.rowid, e.id, e.job_id, e.tenant_id, e.attempt, e.failures, e.max_retries, e.scheduled_at, e.created_at,
             e.available_at, e.dispatched_at, e.origin, e.depth, e.idempotency_key, e.correlation_id, e.event_id,
-            e.trace_id, e.span_id, e.trace_flags, e.tracestate, e.payload
+            e.trace_id, e.span_id, e.trace_flags, e.tracestate, e.payload,
+            -- with: had_begun
         )
     ) AS claimable
 FROM json_each(:ids) AS wanted
@@ -28,7 +29,9 @@ SELECT
     e.id, e.job_id, e.tenant_id, e.status, e.payload, e.attempt, e.failures, e.max_retries, e.scheduled_at,
     e.created_at, e.started_at, e.lease_expires_at, e.idempotency_key, e.correlation_id, e.event_id, e.trace_id,
     e.span_id, e.parent_span_id, e.trace_flags, e.tracestate, e.worker_id, e.origin, e.available_at, e.depth,
-    j.definition
+    j.definition,
+    -- with: had_begun
+    AS had_begun
 FROM json_each(:ids) AS wanted
 CROSS JOIN executions AS e ON e.id = wanted.value
 CROSS JOIN jobs AS j ON j.id = e.job_id
@@ -102,7 +105,7 @@ WHERE rowid = ?11 AND attempt = ?12 AND status = 'running';
 UPDATE executions
 SET
     status = 'pending', failures = ?1, error = ?2, error_type = ?3, error_stack = ?4,
-    started_at = ifnull(?5, started_at), available_at = ?6, next_retry_at = ?7, dispatched_at = ?8, redispatches = 0,
+    started_at = ?5, available_at = ?6, next_retry_at = ?7, dispatched_at = ?8, redispatches = 0,
     worker_id = NULL, lease_expires_at = NULL
 WHERE rowid = ?9 AND attempt = ?10 AND status = 'running';
 

@@ -2,10 +2,8 @@
 -- For each job as many of its newest executions as are asked for: one walk each, backwards along the index of the job,
 -- however long its history is.
 SELECT
-    j.id AS job_id, e.id, e.origin, e.status, e.scheduled_at, e.started_at, e.duration_ms,
-    CASE e.past_attempts
-        WHEN '[]' THEN e.started_at ELSE json_extract(e.past_attempts, '$[0].started_at')
-    END AS first_start
+    -- with: first_start
+    j.id AS job_id, e.id, e.origin, e.status, e.scheduled_at, e.started_at, e.duration_ms
 FROM json_each(:job_ids) AS wanted
 CROSS JOIN jobs AS j ON j.id = wanted.value AND j.tenant_id = :tenant_id AND j.deleted_at IS NULL
 LEFT JOIN executions AS e
@@ -72,8 +70,8 @@ walked AS (
 
 fired AS (
     SELECT
-        scheduled_at,
-        CASE past_attempts WHEN '[]' THEN started_at ELSE json_extract(past_attempts, '$[0].started_at') END AS first_start
+        -- with: first_start
+        scheduled_at
     FROM walked
 ),
 
@@ -99,18 +97,56 @@ GROUP BY bucket;
 -- name: due_before
 -- Whose next fires come first, along the index that the timer goes by.
 SELECT id FROM jobs
-WHERE status = 'active' AND next_run IS NOT NULL AND next_run <= :until AND tenant_id = :tenant_id
+WHERE
+    status = 'active' AND next_run IS NOT NULL AND next_run <= :until AND tenant_id = :tenant_id AND deleted_at IS NULL
 ORDER BY next_run, id
 LIMIT :limit;
 
+-- name: daily_size
+-- Whether a month has to do with a sample, as a series has (`series_size`).
+SELECT
+    (
+        SELECT count(*)
+        FROM (
+            SELECT 1
+            FROM jobs AS j
+            CROSS JOIN executions AS e ON e.job_id = j.id AND e.scheduled_at >= :since AND e.scheduled_at < :until
+            WHERE j.id = :job_id AND j.tenant_id = :tenant_id AND j.deleted_at IS NULL
+            LIMIT :at_most + 1
+        )
+    ) AS made,
+    (SELECT min(rowid) FROM executions) AS lowest,
+    (SELECT max(rowid) FROM executions) AS highest;
+
 -- name: daily
--- How a job's nominal times of each [start, end) stand; a skipped row stands for all that it covers.
-SELECT wanted.key AS place, e.status, sum(ifnull(e.covers_count, 1)) AS total
-FROM jobs AS j
-CROSS JOIN json_each(:days) AS wanted
-CROSS JOIN executions AS e
-    ON
-        e.job_id = j.id AND e.scheduled_at >= json_extract(wanted.value, '$[0]')
-        AND e.scheduled_at < json_extract(wanted.value, '$[1]')
-WHERE j.id = :job_id AND j.tenant_id = :tenant_id AND j.deleted_at IS NULL
-GROUP BY wanted.key, e.status;
+-- How a job's nominal times of each [start, end) stand; a skipped row stands for all that it covers. A sample is picked as
+-- that of a series is.
+WITH RECURSIVE picked (place) AS (
+    SELECT :lowest WHERE :step > 1
+    UNION ALL
+    SELECT place + :step FROM picked WHERE place + :step <= :highest
+),
+
+walked AS (
+    SELECT wanted.key AS place, e.status, e.covers_count
+    FROM json_each(:days) AS wanted
+    CROSS JOIN executions AS e
+        ON
+            e.job_id = :job_id AND e.scheduled_at >= json_extract(wanted.value, '$[0]')
+            AND e.scheduled_at < json_extract(wanted.value, '$[1]')
+    WHERE :step = 1
+    UNION ALL
+    SELECT wanted.key, e.status, e.covers_count
+    FROM picked
+    CROSS JOIN executions AS e ON e.rowid = picked.place + picked.place * 40503 % :step
+    CROSS JOIN json_each(:days) AS wanted
+        ON
+            e.scheduled_at >= json_extract(wanted.value, '$[0]')
+            AND e.scheduled_at < json_extract(wanted.value, '$[1]')
+    WHERE +e.job_id = :job_id AND +e.scheduled_at >= :since AND +e.scheduled_at < :until
+)
+
+SELECT place, status, sum(ifnull(covers_count, 1)) AS total
+FROM walked
+WHERE EXISTS (SELECT 1 FROM jobs AS j WHERE j.id = :job_id AND j.tenant_id = :tenant_id AND j.deleted_at IS NULL)
+GROUP BY place, status;
