@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INTERPRETER := $(VENV)/.interpreter-$(notdir $(PYTHON))
+RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 WHEEL := build/wheel
 PIP := -m pip --disable-pip-version-check --quiet
@@ -15,14 +16,17 @@ help: ## say what there is
 
 setup: $(READY) ## create the virtual environment, or bring it up to date
 
-run: $(READY) ## start a node with sample jobs on http://127.0.0.1:8080
+run: $(RUNS) ## start a node with sample jobs on http://127.0.0.1:8080
 	$(BIN)/tocsin serve --samples
 
 stack: $(READY) ## start PostgreSQL, Redis and three nodes on both, on http://127.0.0.1:8081 to 8083
 	$(BIN)/python -m deploy.local.stack
 
-test: $(READY) ## run every test
-	$(BIN)/python -m pytest
+# One after the other, to see where one stands: make test WORKERS=0
+WORKERS ?= auto
+PYTEST := -m pytest --numprocesses $(WORKERS) --dist loadscope
+test: $(READY) ## run every test, on all processors
+	$(BIN)/python $(PYTEST)
 
 # Another length: make soak MINUTES=5
 MINUTES ?= 60
@@ -65,7 +69,7 @@ wheel-test: $(READY) ## build the wheel and run the quicker tests against its in
 	$(BIN)/python -m venv $(WHEEL)/venv
 	$(WHEEL)/venv/bin/python $(PIP) install -c constraints.txt "$$(ls $(WHEEL)/dist/*.whl)[test]"
 	$(WHEEL)/venv/bin/python -c 'import sys, tocsin; assert tocsin.__file__.startswith(sys.prefix), tocsin.__file__'
-	$(WHEEL)/venv/bin/python -m pytest $(addprefix --ignore tests/,$(SLOW))
+	$(WHEEL)/venv/bin/python $(PYTEST) $(addprefix --ignore tests/,$(SLOW))
 
 # Some of it, for a look: make bench BENCH="drain lateness --quick"
 BENCH ?= --json build/benchmarks.json --plots docs/benchmarks
@@ -83,13 +87,19 @@ PEERS ?= --json build/peers.json --plots docs/benchmarks
 bench-peers: $(READY) ## measure side by side with other schedulers, which pip and npm fetch
 	$(BIN)/python -m benchmarks.peers $(PEERS)
 
-clean: ## remove everything that make has made
+clean: ## remove everything that make has made, but for tocsin.db
 	rm -rf $(VENV) .editable .stack build dist .coverage htmlcov .hypothesis .*_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(READY): $(INTERPRETER) pyproject.toml constraints.txt hatch_build.py src/__init__.py
-	$(BIN)/python $(PIP) install -c constraints.txt -e '.[dev]'
+# Tocsin alone, for who only wants to see it; what tests and tools need is ten times as much.
+INSTALLED := $(INTERPRETER) pyproject.toml constraints.txt hatch_build.py src/__init__.py
+$(RUNS): $(INSTALLED)
+	$(BIN)/python $(PIP) install -c constraints.txt -e .
 	@touch $@
+
+$(READY): $(INSTALLED)
+	$(BIN)/python $(PIP) install -c constraints.txt -e '.[dev]'
+	@touch $(RUNS) $@
 
 # One environment, made anew when another interpreter is asked for.
 $(INTERPRETER):

@@ -184,7 +184,7 @@ def main() -> None:
                     if node.revive():
                         print(f"{node.name} was killed; it is back as {node.process.pid}", flush=True)  # noqa: T201
             print("Stopping: the nodes drain first.", flush=True)  # noqa: T201
-    except (StackBroken, PostgresUnavailable) as error:
+    except (StackBroken, PostgresUnavailable, RuntimeError, TimeoutError) as error:
         sys.exit(str(error))
 
 

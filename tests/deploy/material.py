@@ -54,7 +54,7 @@ def _filled(expression: str) -> str:
     for variable, value in (
         ("$__rate_interval", "1m"),
         ("$__range", "1h"),
-        ("$job", ".*"),
+        ("$job", "tocsin"),
         ("$instance", ".*"),
     ):
         expression = expression.replace(variable, value)
@@ -63,7 +63,7 @@ def _filled(expression: str) -> str:
 
 def selectors(expression: str) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Give each metric that a query reads, with its matchers; a regular expression that lists words is those words."""
-    for found in re.finditer(r"\b((?:tocsin_\w+)|target_info)(?:\{([^}]*)\})?", expression):
+    for found in re.finditer(r"\b((?:tocsin_\w+)|target_info|up(?=\{))(?:\{([^}]*)\})?", expression):
         matchers = re.findall(r'(\w+)\s*(?:=~|!~|!=|=)\s*"([^"]*)"', found[2] or "")
         yield found[1], dict(matchers)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -159,11 +160,38 @@ def test_migrations_run_before_the_nodes_of_a_new_version() -> None:
     assert "serviceAccountName" not in job["spec"]["template"]["spec"]
 
 
+def test_migrations_reach_the_database_as_nodes_do() -> None:
+    behind = {"extraEnvFrom": [{"secretRef": {"name": "certificates"}}], "settings": {"database_pooler": True}}
+    manifests = rendered({**MOST, **behind})
+    (job,) = of("Job", manifests).values()
+    (migrating,) = job["spec"]["template"]["spec"]["containers"]
+
+    assert environment_of(job)["TOCSIN_DATABASE_POOLER"] == "true"
+    for node in of("Deployment", manifests).values():
+        (container,) = node["spec"]["template"]["spec"]["containers"]
+        of_release = ("TOCSIN_DATABASE_URL_FILE", "TOCSIN_DATABASE_POOLER", "BILLING_URL")
+        assert all(environment_of(job)[name] == environment_of(node)[name] for name in of_release)
+        assert migrating["envFrom"] == container["envFrom"]
+
+
 def test_secrets_are_files_and_no_values() -> None:
     for pod in pods(rendered(MOST)):
         sources = next(volume["projected"]["sources"] for volume in pod["volumes"] if volume["name"] == "secrets")
         assert [source["secret"]["name"] for source in sources] == ["db", "pipe"]
     assert of("Secret", rendered(MOST)) == {}
+
+
+@pytest.mark.parametrize("values", [{}, {"fullnameOverride": "jobs"}, {"nameOverride": "jobs"}])
+def test_whatever_a_release_is_called_its_nodes_are_those_that_alerts_and_scaler_ask_for(
+    values: dict[str, str],
+) -> None:
+    manifests = rendered({**MOST, **values})
+    (monitor,) = of("PodMonitor", manifests).values()
+    (scaler,) = of("ScaledObject", manifests).values()
+
+    job = monitor["spec"]["podMetricsEndpoints"][0]["relabelings"][0]["replacement"]
+    assert re.fullmatch(".*tocsin.*", job)
+    assert f'job="{job}"' in scaler["spec"]["triggers"][0]["metadata"]["query"]
 
 
 def test_the_scaler_sets_how_many_executors_there_are_and_nobody_else_does() -> None:

@@ -15,6 +15,7 @@ from tocsin.domain.execution import ExecutionStatus
 from tocsin.ports.metrics import METRICS
 
 GIVEN_BY_PROMETHEUS = {"job", "instance", "namespace", "le"}
+OF_EVERY_TARGET = "up"
 ENDS = {status.value for status in ExecutionStatus if status.terminal}
 UNITS = {"s", "short", "ops", "percentunit"}
 SCALED = CHART / "templates" / "scaledobject.yaml"
@@ -38,12 +39,28 @@ async def test_a_node_serves_every_figure_that_an_alert_a_panel_or_the_scaler_as
 
     for where, expression in asked:
         for metric, matchers in selectors(expression):
+            if metric == OF_EVERY_TARGET:
+                continue
             assert metric in there, f"{where}: no node serves {metric}"
             strange = set(matchers) - set(there[metric]) - GIVEN_BY_PROMETHEUS
             assert not strange, f"{where}: {metric} has no label {strange}"
             for label in set(matchers) - GIVEN_BY_PROMETHEUS:
                 known = there[metric][label] | (ENDS if label == "outcome" else set())
                 assert set(matchers[label].split("|")) <= known, f"{where}: {label} of {metric}"
+
+
+def test_what_prometheus_knows_of_every_target_is_asked_of_tocsins_alone() -> None:
+    asked = [matchers for _, each in queries() for metric, matchers in selectors(each) if metric == OF_EVERY_TARGET]
+
+    assert asked
+    assert all("tocsin" in matchers["job"] for matchers in asked)
+
+
+def test_all_on_the_dashboard_means_what_serves_figures_of_tocsin() -> None:
+    chosen = {each["name"]: each for each in dashboard()["templating"]["list"] if each["type"] == "query"}
+
+    assert chosen["job"]["definition"] == "label_values(tocsin_fires_total, job)"
+    assert [name for name, each in chosen.items() if "allValue" in each] == []
 
 
 def test_the_dashboard_shows_every_figure_that_there_is() -> None:

@@ -8,6 +8,7 @@ import tomllib
 from tests.deploy.conftest import DeployedNode
 from tests.deploy.material import CHECKOUT, DEPLOY, judge
 from tocsin import __version__
+from tocsin.settings import load_settings
 
 DOCKERFILE = DEPLOY / "Dockerfile"
 HEALTHCHECK = DEPLOY / "healthcheck.py"
@@ -56,6 +57,14 @@ def test_what_the_image_is_built_from_gets_past_the_list_of_what_is_ignored() ->
 
     assert kept == wanted | copied
     assert all((CHECKOUT / name).exists() for name in kept)
+
+
+def test_the_health_check_has_a_port_to_ask_whatever_the_roles_are() -> None:
+    given = dict(word.split("=", 1) for line in instructions("ENV") for word in line.split() if "=" in word)
+    settings = load_settings({"roles": "executor"}, environment=given)
+
+    assert settings.probe_port == int(given["TOCSIN_PROBE_PORT"])
+    assert str(settings.probe_port) in instructions("EXPOSE")[0].split()
 
 
 async def test_the_health_check_finds_the_node_on_either_port(node: DeployedNode) -> None:

@@ -13,7 +13,6 @@ pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="the pages are not bes
 
 UNTESTED = {
     DOCS / "benchmarks" / "peers.md": "measurements of hours",
-    DOCS / "event-streams.md": "redis-cli comes with no wheel; tests/redis sends the same fields",
     DOCS / "faults.md": "the suites themselves",
     DOCS / "matrix.md": "the suites themselves",
     DOCS / "performance.md": "measurements of hours",
@@ -38,6 +37,11 @@ def test_every_block_of_code_is_run_or_says_why_not(page: Path) -> None:
     code = [block for block in blocks(page) if block.language in {"sh", "bash", "python"}]
 
     assert all(block.is_run or block.file or block.is_excused for block in code)
+
+
+@pytest.mark.parametrize("page", [page for page in pages() if page not in UNTESTED], ids=lambda page: page.stem)
+def test_every_block_says_what_it_is_so_that_no_command_passes_for_something_else(page: Path) -> None:
+    assert [block.text for block in blocks(page) if not block.language] == []
 
 
 @pytest.mark.parametrize(

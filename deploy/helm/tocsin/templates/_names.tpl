@@ -13,6 +13,12 @@
 {{- end -}}
 {{- end -}}
 
+{{/* The alerts know the nodes by a label `job` that has tocsin in it. */}}
+{{- define "tocsin.job" -}}
+{{- $fullname := include "tocsin.fullname" . -}}
+{{- contains "tocsin" $fullname | ternary $fullname (printf "tocsin-%s" $fullname) -}}
+{{- end -}}
+
 {{- define "tocsin.selector" -}}
 app.kubernetes.io/name: {{ include "tocsin.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
