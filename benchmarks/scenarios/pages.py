@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page, ViewportSize, async_playwright
 
 from tocsin import JobDefinition, JobType
 from tocsin.adapters.http import HttpScheduler
@@ -21,16 +21,24 @@ from ..scenario import Case, Options, Scenario
 
 AT_ONCE: Final = 1_000
 PATIENCE_MS: Final = 30_000
+_WINDOW: Final[ViewportSize] = {"width": 1280, "height": 800}
 FLAGS: Final = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 
 _FIRST_PAINT: Final = """
 () => new Promise(told => new PerformanceObserver(seen => {
     const paint = seen.getEntriesByName("first-contentful-paint")[0];
-    if (paint) told(paint.startTime);
+    const before = () => performance.getEntriesByType("resource").filter(each => each.responseEnd <= paint.startTime);
+    if (paint) told([paint.startTime, 1 + before().length]);
 }).observe({type: "paint", buffered: true}))
 """
-_LOADED: Final = ".job-name, .figures .stat-value:has(a)"
-"""What is there once the node has answered: a row of the list, or a figure."""
+"""Tells when something was painted, and how many requests had been answered by then."""
+
+_LOADED: Final = '.job-name, .figures .stat-value a:text-matches("[0-9]")'
+"""What is there once the node has answered: a row of the list, or a figure that is none of its dashes."""
+
+_AWAITED: Final = ".loading, .strip-bone"
+_ALONE: Final = "/health"
+"""A page of one line, which tells what a browser and a node take for any page."""
 
 
 async def _run(place: Place, options: Options) -> Sequence[Figure]:
@@ -42,7 +50,7 @@ async def _run(place: Place, options: Options) -> Sequence[Figure]:
             if (found := (await scheduler.list_jobs()).total) != options["jobs"]:
                 raise AssertionError(f"{found} jobs are there, not {options['jobs']}")
         browser = await playwright.chromium.launch(executable_path=_chromium(), args=FLAGS)
-        figures = [_size()]
+        figures = [_size(), *await _floor(browser, served.url + _ALONE, times=options["times"])]
         for name, path in {"now": "/", "jobs": "/jobs", "jobs, by name, far on": "/jobs?sort=name&offset=9000"}.items():
             figures += await _opened(browser, served.url + path, name=name, times=options["times"])
         await browser.close()
@@ -72,25 +80,51 @@ def _size() -> Figure:
     return cost("script, compressed", sent / 1000, "kB")
 
 
+async def _floor(browser: Browser, url: str, *, times: int) -> Sequence[Figure]:
+    """Open a page that asks for nothing but itself, in browsers that have nothing of it yet."""
+    painted = []
+    for _ in range(times + 1):
+        context = await browser.new_context(viewport=_WINDOW)
+        page = await context.new_page()
+        await page.goto(url, wait_until="commit")
+        painted.append((await _first_paint(page))[0])
+        await context.close()
+    return spread("a page of one line, first paint", painted[1:], "ms")
+
+
 async def _opened(browser: Browser, url: str, *, name: str, times: int) -> Sequence[Figure]:
     """Open a page in browsers that have nothing of it yet, but one that warms up the node."""
-    painted, loaded = [], []
+    painted, asked, loaded = [], [], []
     for _ in range(times + 1):
-        context = await browser.new_context(viewport={"width": 1280, "height": 800})
-        first, all_there = await _seen(await context.new_page(), url)
+        context = await browser.new_context(viewport=_WINDOW)
+        first, before, all_there = await _seen(await context.new_page(), url)
         painted.append(first)
+        asked.append(before)
         loaded.append(all_there)
         await context.close()
-    return [*spread(f"{name}, first paint", painted[1:], "ms"), *spread(f"{name}, loaded", loaded[1:], "ms")]
+    return [
+        *spread(f"{name}, first paint", painted[1:], "ms"),
+        cost(f"{name}, requests before it", max(asked[1:]), "1"),
+        *spread(f"{name}, loaded", loaded[1:], "ms"),
+    ]
 
 
-async def _seen(page: Page, url: str) -> tuple[float, float]:
-    """Tell after how many ms a page painted something, and after how many it showed what it asked for."""
+async def _seen(page: Page, url: str) -> tuple[float, float, float]:
+    """Tell after how many ms and requests a page painted, and after how many ms it showed what it asked for."""
     started = time.perf_counter()
     await page.goto(url, wait_until="commit")
     await page.locator(_LOADED).first.wait_for(timeout=PATIENCE_MS)
     loaded = (time.perf_counter() - started) * 1000
-    return float(await page.evaluate(_FIRST_PAINT)), loaded
+    first, before = await _first_paint(page)
+    # What is asked beside it would else be a load on the node while the next one opens the page.
+    while await page.locator(_AWAITED).count():
+        await page.locator(_AWAITED).first.wait_for(state="detached", timeout=PATIENCE_MS)
+    return first, before, loaded
+
+
+async def _first_paint(page: Page) -> tuple[float, float]:
+    first, before = await page.evaluate(_FIRST_PAINT)
+    return float(first), float(before)
 
 
 PAGES: Final = Scenario(

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
+from re import Pattern
 from typing import Any, Final, Literal
 
 import pytest
@@ -124,6 +125,6 @@ def _watch(visitor: Visitor) -> None:
     )
 
 
-def answer_with(page: Page, pattern: str, *, status: int, body: Any) -> None:  # noqa: ANN401 - JSON
+def answer_with(page: Page, pattern: str | Pattern[str], *, status: int, body: Any) -> None:  # noqa: ANN401 - JSON
     """Have requests whose address matches answered so, as a node in trouble would."""
     page.route(pattern, lambda route: route.fulfill(status=status, json=body, content_type="application/problem+json"))

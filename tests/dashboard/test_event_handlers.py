@@ -170,6 +170,8 @@ def test_a_handler_is_changed_and_what_somebody_else_changed_is_not_lost(visit: 
     # The form goes on from what it was opened with, whatever the page has learnt meanwhile.
     page.get_by_role("button", name="Save changes").click()
     expect(page.get_by_role("alert")).to_contain_text("Somebody else changed it")
+    kept = page.request.get(address).json()
+    assert (kept["priority"], kept["filter"]) == (99, "event.data.total > 1")
     refused(visitor, "409")
     refused(visitor, "412")
 

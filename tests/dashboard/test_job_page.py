@@ -144,6 +144,7 @@ def test_a_job_is_deleted_once_that_is_confirmed(visit: Visit) -> None:
     page.get_by_role("button", name="Delete the job").click()
 
     expect(page).to_have_url(re.compile("/jobs$"))
+    assert page.request.get(f"/api/v1/jobs/{job}").status == 404
     visitor.wrong[:] = [each for each in visitor.wrong if "404" not in each]
 
 

@@ -169,6 +169,9 @@ def test_many_jobs_are_resumed_run_and_cancelled(visit: Visit, action: str, butt
 
     expect(page.get_by_role("status").filter(has_text="2 jobs")).to_be_visible()
     expect(page.locator(".job-notes").filter(has_text=seen)).to_have_count(2)
+    jobs = page.request.get(f"/api/v1/jobs?name_contains={action}+crate").json()["items"]
+    ran = [page.request.get(f"/api/v1/jobs/{job['id']}/executions").json()["total"] for job in jobs]
+    assert ran == ([1, 1] if action == "Run" else [0, 0])
 
 
 def test_all_jobs_that_match_are_picked_beyond_the_page(visit: Visit) -> None:

@@ -52,6 +52,7 @@ def test_what_begins_shows_by_itself(visit: Visit) -> None:
     visitor = visit()
     visitor.open("/", "Now")
     ran = visitor.page.locator(".figure", has_text="Ran in").locator(".stat-value")
+    expect(ran).to_have_text(re.compile("[0-9]"))
     before = ran.inner_text()
 
     # A job runs every ten seconds; nothing is clicked.

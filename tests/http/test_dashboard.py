@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import posixpath
 import re
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -11,7 +12,8 @@ import pytest
 
 from tests.http.nodes import Api
 from tocsin.adapters.http.dashboard import PAGES, SURROUNDINGS, load_dashboard
-from tocsin.adapters.http.dashboard.assets import content_security_policy
+from tocsin.adapters.http.dashboard.assets import STYLE_SHEETS, STYLES
+from tocsin.adapters.http.dashboard.documents import content_security_policy
 
 STATIC = files("tocsin.adapters.http.dashboard") / "static"
 MOST_SCRIPT = 150_000
@@ -21,33 +23,85 @@ HOST = {"Host": "localhost"}
 
 
 class Linked(HTMLParser):
-    """Collects what a page has a browser fetch, and scripts and styles that are written into it."""
+    """Collects what a page has a browser fetch, what it waits for, and scripts and styles that are written into it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.fetched: list[str] = []
         self.inline: list[dict[str, str | None]] = []
+        self.blocking: list[str | None] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
         self.fetched += [value for name in ("src", "href") if (value := given.get(name)) and tag != "a"]
+        if given.get("rel") == "stylesheet" or (tag == "script" and "src" in given and given.get("type") != "module"):
+            self.blocking.append(given.get("href") or given.get("src"))
         if (tag == "script" and "src" not in given) or tag == "style" or "style" in given or "onclick" in given:
             self.inline.append(given)
 
 
-@pytest.mark.parametrize("path", [re.sub("{.*?}", "anything", path) for path in PAGES])
-async def test_every_page_is_the_same_document(api: Api, path: str) -> None:
-    async with api.client.get(f"{path}?q=backup", headers=HOST) as answer:
+def _pattern(path: str) -> str:
+    """Write a path of either side with its parameters left out."""
+    return re.sub("{.*?}|:[^/]+", "*", path)
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_every_page_is_a_document_of_its_own_whatever_its_query_says(api: Api, path: str) -> None:
+    async with api.client.get(f"{_pattern(path).replace('*', 'anything')}?q=backup", headers=HOST) as answer:
         assert (answer.status, answer.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
-        assert await answer.read() == load_dashboard().page.body
+        assert await answer.read() == load_dashboard().pages[path].body
 
 
-def test_every_address_that_the_dashboard_knows_survives_a_reload() -> None:
-    routes = re.findall(r'path: "([^"]+)"', (STATIC / "routes.js").read_text("utf-8"))
+def test_the_pages_that_the_dashboard_knows_are_those_that_survive_a_reload() -> None:
+    routes = re.findall(r'path: "([^"]+)".*import\("\./([^"]+)"\)', (STATIC / "routes.js").read_text("utf-8"))
 
-    assert "/" in routes
-    for route in routes:
-        assert any(re.fullmatch(re.sub("{.*?}", "[^/]+", path), route) for path in PAGES), route
+    assert dict(routes) == {_route(path): module for path, module in PAGES.items()}
+
+
+def _route(path: str) -> str:
+    return re.sub("{.*?}", ":id", path)
+
+
+def test_before_any_script_runs_a_page_shows_the_way_to_all_others() -> None:
+    routes = (STATIC / "routes.js").read_text("utf-8")
+    navigation = re.findall(r'path: "([^"]+)", nav: "([^"]+)"', routes)
+
+    written = load_dashboard().pages["/jobs/{job_id}"].body.decode()
+
+    links = re.findall(r'<li><a href="([^"]+)"([^>]*)>.*?<span>([^<]+)</span>', written)
+    assert [(path, name) for path, _, name in links] == navigation
+    assert [path for path, others, _ in links if "aria-current" in others] == ["/jobs"]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_has_every_module_that_it_needs_fetched_at_once_and_no_other(path: str) -> None:
+    modules = load_dashboard().scripts
+    named = {"preact": "vendor/preact.mjs", "preact/hooks": "vendor/hooks.mjs", "htm": "vendor/htm.mjs"}
+    needed: set[str] = set()
+    wanted = {"app.js", PAGES[path]}
+    while wanted:
+        needed |= wanted
+        texts = {name: modules[name].body.decode() for name in wanted}
+        wanted = {
+            named.get(imported) or posixpath.normpath(posixpath.join(posixpath.dirname(name), imported))
+            for name, text in texts.items()
+            for imported in re.findall(r'from ?"([^"]+)"', text)
+        } - needed
+
+    page = load_dashboard().pages[path].body.decode()
+
+    assert re.findall(r'rel="modulepreload" href="/assets/[^/]+/([^"]+)"', page) == sorted(needed)
+
+
+async def test_two_answers_are_all_that_the_first_paint_waits_for(api: Api) -> None:
+    page = Linked()
+    page.feed(await _page(api))
+
+    assert page.blocking == [f"/assets/{load_dashboard().digest}/{STYLES}"]
+    joined = b"".join((STATIC / name).read_bytes() for name in STYLE_SHEETS)
+    assert load_dashboard().files[STYLES].body == joined
+    sheets = {f"{folder}/{each.name}" for folder in ("styles", "vendor") for each in (STATIC / folder).iterdir()}
+    assert {name for name in sheets if name.endswith(".css")} == set(STYLE_SHEETS)
 
 
 async def test_the_page_may_run_only_what_its_own_node_serves(api: Api) -> None:
@@ -60,7 +114,7 @@ async def test_the_page_may_run_only_what_its_own_node_serves(api: Api) -> None:
     assert set(policy.values()) == {"'none'", "'self'"}
     assert policy["default-src"] == policy["frame-ancestors"] == "'none'"
     assert "unsafe" not in answer.headers["Content-Security-Policy"]
-    assert page.inline == [{"type": "importmap"}]
+    assert page.inline == [{}, {"type": "importmap"}]
     assert page.fetched
     assert all(address.startswith(f"/assets/{load_dashboard().digest}/") for address in page.fetched)
 

@@ -9,23 +9,10 @@ from typing import Final
 from aiohttp import web
 
 from ..node import NODE
-from ..streams import DEADLINE
 from .assets import Asset, Dashboard, load_dashboard
+from .documents import PAGES
 
 __all__ = ["FILES", "PAGES", "SURROUNDINGS", "Dashboard", "add_dashboard", "load_dashboard"]
-
-PAGES: Final = (
-    "/",
-    "/jobs",
-    "/jobs/{job_id}",
-    "/executions",
-    "/executions/{execution_id}",
-    "/events",
-    "/events/{event_id}",
-    "/event-handlers",
-    "/event-handlers/{handler_id}",
-)
-"""Addresses that a person may keep; which page one means, and what its query asks for, the dashboard finds out."""
 
 FILES: Final = "/assets/{digest}/{name}"
 """What pages are made of, under the digest of all of it together."""
@@ -39,21 +26,29 @@ _ASK_FIRST: Final = "no-cache"
 
 def add_dashboard(app: web.Application) -> None:
     """Serve every page, and the files that they are made of; neither belongs to the interface."""
+    app.on_startup.append(_load)
     for path in PAGES:
         app.router.add_get(path, _answer_page)
     app.router.add_get(FILES.replace("{name}", "{name:.+}"), _answer_file)
     app.router.add_get(SURROUNDINGS, _answer_surroundings)
 
 
+async def _load(_: web.Application) -> None:
+    """Read and compress everything before anybody asks, so that each answer is at hand."""
+    await asyncio.to_thread(load_dashboard)
+
+
 async def _answer_page(request: web.Request) -> web.Response:
-    """Answer the document that all pages share, under its Content-Security-Policy."""
-    dashboard = await _loaded(request)
-    return _answer(request, dashboard.page, caching=_ASK_FIRST, policy=dashboard.policy)
+    """Answer the document of a page, under the Content-Security-Policy that all share."""
+    dashboard = load_dashboard()
+    resource = request.match_info.route.resource
+    page = dashboard.pages[resource.canonical if resource is not None else "/"]
+    return _answer(request, page, caching=_ASK_FIRST, policy=dashboard.policy)
 
 
 async def _answer_file(request: web.Request) -> web.Response:
     """Answer a file; under another node's digest, as while a fleet is upgraded, the file is this node's own."""
-    dashboard = await _loaded(request)
+    dashboard = load_dashboard()
     asset = dashboard.files.get(request.match_info["name"])
     if asset is None:
         raise web.HTTPNotFound
@@ -86,9 +81,3 @@ def _takes_gzip(request: web.Request) -> bool:
         if name.strip() == "gzip":
             return weight.replace(" ", "") not in {"q=0", "q=0.0", "q=0.00", "q=0.000"}
     return False
-
-
-async def _loaded(request: web.Request) -> Dashboard:
-    # It asks no store, and so no store that hangs can hold whoever asks for it.
-    request[DEADLINE].reschedule(None)
-    return await asyncio.to_thread(load_dashboard)

@@ -4,7 +4,7 @@ import { matched } from "./lib/router.js";
 /**
  * `path` may have parameters (`/jobs/:id`); the first that matches wins. `nav` is its word in the navigation, `keys`
  * lead to it from anywhere, `title` says in the help what they do. The node serves these paths: PAGES in
- * adapters/http/dashboard/__init__.py.
+ * adapters/http/dashboard/documents.py; what is in the navigation stands in index.html too.
  */
 export const ROUTES = [
   { path: "/", nav: "Now", icon: "now", keys: "g n", title: "Go to what happens now", load: () => import("./pages/now.js") },
@@ -27,4 +27,11 @@ export function routeOf(path) {
     if (params) return { route, params };
   }
   return null;
+}
+
+/** Load the module of a page that `routeOf` found, once; promises its component, or null where there is no page. */
+export async function loaded(found) {
+  if (!found) return null;
+  found.route.page ??= (await found.route.load()).default;
+  return found.route.page;
 }

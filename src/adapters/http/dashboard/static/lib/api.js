@@ -3,6 +3,9 @@ import { createStore } from "./store.js";
 
 export const BASE = "/api/v1";
 
+// The node gives an answer up after 30 s; what takes longer lies between.
+const DEADLINE_MS = 40000;
+
 // How far this machine's clock is behind the node's in ms, for times that count down.
 let skew = 0;
 export const serverNow = () => Date.now() + skew;
@@ -48,7 +51,7 @@ export async function send(method, address, { query, body, signal, version, head
   try {
     answer = await fetch(address + queryOf(query), {
       method,
-      signal,
+      signal: withinDeadline(signal),
       headers: {
         Accept: "application/json",
         ...(body === undefined ? {} : { "Content-Type": "application/json" }),
@@ -58,26 +61,33 @@ export async function send(method, address, { query, body, signal, version, head
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch (error) {
-    if (error.name === "AbortError") throw error;
-    reachable.set(false);
-    throw new Problem({
-      status: 0,
-      code: "UNREACHABLE",
-      title: "No answer",
-      detail: "The node did not answer. It may be restarting, or the network is away.",
-    });
+    throw lost(error, signal);
   }
   reachable.set(true);
   keepTime(answer);
-  const text = await answer.text();
+  const text = await answer.text().catch((error) => {
+    throw lost(error, signal);
+  });
   let told = null;
   try {
     told = text ? JSON.parse(text) : null;
   } catch {
-    // Something in between answered, not a node.
+    if (answer.ok) throw new Problem({ title: "No answer of a node", code: "UNEXPECTED", status: answer.status, detail: "Something in between answered. You may have to sign in there: load the page again." });
   }
   if (answer.ok) return told;
   throw new Problem({ title: answer.statusText, code: "UNEXPECTED", status: answer.status, answer: told, ...told });
+}
+
+function withinDeadline(signal) {
+  const deadline = AbortSignal.timeout(DEADLINE_MS);
+  return signal ? AbortSignal.any([signal, deadline]) : deadline;
+}
+
+/** What is told of a request without an answer; one that was given up on purpose is no problem. */
+function lost(error, signal) {
+  if (signal?.aborted) return error;
+  reachable.set(false);
+  return new Problem({ status: 0, code: "UNREACHABLE", title: "No answer", detail: "The node did not answer. It may be restarting, or the network is away." });
 }
 
 const get = (path, query, signal) => request("GET", path, { query, signal });
@@ -124,7 +134,7 @@ export const api = {
     create: (body) => post("/event-handlers", body),
     update: (handler, body, version) => request("PATCH", `/event-handlers/${id(handler)}`, { body, version }),
     remove: (handler, version) => request("DELETE", `/event-handlers/${id(handler)}`, { version }),
-    replay: (handler, body) => post(`/event-handlers/${id(handler)}/replay`, body),
+    replay: (handler, body, signal) => post(`/event-handlers/${id(handler)}/replay`, body, { signal }),
     test: (body, signal) => post("/event-handlers/test", body, { signal }),
   },
   workers: {
@@ -147,28 +157,34 @@ export const api = {
   },
 };
 
-// Names of jobs by id, for lists that only have ids; a deleted job keeps none.
+// Names of jobs by id, for lists that only have ids; a deleted job keeps none. What is being asked for is a promise.
 const names = new Map();
+const coming = new Map();
 
 /** Remember the names of jobs that were seen anyway. */
 export function learnNames(items) {
   for (const { id: job, job_id, name } of items) names.set(job_id ?? job, name);
 }
 
-/** Find out the names of jobs, those of deleted ones as null; asks for each once. */
-export async function jobNames(jobs, signal) {
+/** Find out the names of jobs, those of deleted ones as null; each is asked for once, and one that does not come is left out. */
+export async function jobNames(jobs) {
   const missing = [...new Set(jobs)].filter((job) => !names.has(job));
-  await Promise.all(
-    missing.map(async (job) => {
-      try {
-        names.set(job, (await api.jobs.get(job, signal)).name);
-      } catch (problem) {
-        if (problem.status !== 404) throw problem;
-        names.set(job, null);
-      }
-    }),
-  );
-  return new Map(jobs.map((job) => [job, names.get(job)]));
+  await Promise.allSettled(missing.map(nameOf));
+  return new Map(jobs.filter((job) => names.has(job)).map((job) => [job, names.get(job)]));
+}
+
+function nameOf(job) {
+  if (!coming.has(job)) coming.set(job, askName(job).finally(() => coming.delete(job)));
+  return coming.get(job);
+}
+
+async function askName(job) {
+  try {
+    names.set(job, (await api.jobs.get(job)).name);
+  } catch (problem) {
+    if (problem.status !== 404) throw problem;
+    names.set(job, null);
+  }
 }
 
 function keepTime(answer) {

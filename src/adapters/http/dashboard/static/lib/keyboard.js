@@ -1,5 +1,6 @@
-// Keys: one letter, or two one after the other. Nothing is taken while a person types.
+// Keys: one letter, or two one after the other. Nothing is taken while a person types, or has them switched off.
 import { useEffect, useRef } from "./html.js";
+import { keys } from "./preferences.js";
 
 const bindings = new Map();
 const BETWEEN_MS = 1200;
@@ -25,8 +26,8 @@ export function useKey(keys, does, action) {
 
 export function startKeyboard() {
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return;
-    if (document.querySelector("dialog[open]")) return;
+    if (event.defaultPrevented || event.repeat || event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return;
+    if (keys.get() === "off" || document.querySelector("dialog[open], [popover]:popover-open")) return;
     const both = first !== null && Date.now() - since < BETWEEN_MS ? `${first} ${event.key}` : null;
     const bound = bindings.get(both) ?? bindings.get(event.key);
     first = bound ? null : event.key;

@@ -1,5 +1,5 @@
 // What happens, as it happens: one stream of Tocsin's own facts for all of a tab, or asking again where there is none.
-import { BASE } from "./api.js";
+import { BASE, learnNames } from "./api.js";
 import { createStore } from "./store.js";
 import { useEffect, useRef } from "./html.js";
 
@@ -12,6 +12,11 @@ const FACTS = [
   "tocsin.ledger.anomaly",
 ];
 const POLL_MS = 5000;
+const LOOK_MS = 5000;
+
+// A connection may go without a word, and what keeps one that is idle alive is not shown to script: one that has been
+// silent for so long is made anew, behind the last message.
+const SILENT_MS = 60000;
 const RETRY_MS = [1000, 2000, 5000, 10000, 30000];
 
 // More than this and each look at a list is cheaper than what the stream tells of it.
@@ -27,13 +32,15 @@ let source = null;
 let position = null;
 let failures = 0;
 let timer = null;
-let poll = null;
+let heard = 0;
 let counted = 0;
 let countedSince = 0;
 
 /** Begin, and from now on let the connection go whenever nobody looks: a browser has few for each host. */
 export function startLive() {
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : comeBack()));
+  setInterval(() => connection.get() === "live" || document.hidden || tell(null), POLL_MS);
+  setInterval(() => source && Date.now() - heard > SILENT_MS && renew(), LOOK_MS);
   open();
 }
 
@@ -41,16 +48,30 @@ function open() {
   if (source || document.hidden) return;
   clearTimeout(timer);
   source = new EventSource(`${BASE}/stream${position ? `?after=${encodeURIComponent(position)}` : ""}`);
+  hear();
   source.onopen = () => {
+    hear();
     failures = 0;
-    setConnection("live");
+    connection.set("live");
+    tell(null);
   };
   source.onerror = () => {
     // While it is CONNECTING the browser comes back by itself, behind the last message.
-    setConnection("polling");
+    connection.set("polling");
+    hear();
     if (source.readyState === EventSource.CLOSED) lost();
   };
   for (const name of FACTS) source.addEventListener(name, received);
+}
+
+function hear() {
+  heard = Date.now();
+}
+
+function renew() {
+  source.close();
+  source = null;
+  open();
 }
 
 function comeBack() {
@@ -63,7 +84,7 @@ function close() {
   clearTimeout(timer);
   source?.close();
   source = null;
-  setConnection("connecting");
+  connection.set("connecting");
 }
 
 function lost() {
@@ -75,16 +96,19 @@ function lost() {
 }
 
 function received(message) {
+  hear();
   position = message.lastEventId || position;
   if (isTooMuch()) {
     source.close();
     source = null;
     position = null;
-    setConnection("polling");
+    connection.set("polling");
     timer = setTimeout(open, REST_MS);
     return;
   }
-  tell({ name: message.type, ...JSON.parse(message.data) });
+  const fact = { name: message.type, ...JSON.parse(message.data) };
+  if (fact.data.job_id && fact.data.job_name) learnNames([{ job_id: fact.data.job_id, name: fact.data.job_name }]);
+  tell(fact);
 }
 
 function isTooMuch() {
@@ -95,13 +119,6 @@ function isTooMuch() {
   }
   counted += 1;
   return counted > MOST_FACTS;
-}
-
-function setConnection(state) {
-  connection.set(state);
-  clearInterval(poll);
-  poll = state === "polling" ? setInterval(() => document.hidden || tell(null), POLL_MS) : null;
-  if (state === "live") tell(null);
 }
 
 function tell(fact) {

@@ -1,4 +1,4 @@
-// What a person has chosen for this browser: the theme, and whose clock times are shown by.
+// What a person has chosen for this browser: the theme, whose clock times are shown by, and whether single keys do something.
 import { createStore } from "./store.js";
 
 function kept(name, values) {
@@ -23,6 +23,7 @@ function kept(name, values) {
 export const THEMES = ["system", "light", "dark"];
 export const theme = kept("theme", THEMES);
 export const clock = kept("clock", ["mine", "utc"]);
+export const keys = kept("keys", ["on", "off"]);
 
 theme.subscribe((value) => {
   if (value === "system") delete document.documentElement.dataset.theme;

@@ -55,8 +55,17 @@ export function matched(pattern, path) {
   if (wanted.length !== given.length) return null;
   const params = {};
   for (const [index, part] of wanted.entries()) {
-    if (part.startsWith(":")) params[part.slice(1)] = decodeURIComponent(given[index]);
+    if (part.startsWith(":")) params[part.slice(1)] = decoded(given[index]);
     else if (part !== given[index]) return null;
   }
   return params;
+}
+
+/** What a part of a path says; one that is cut off says what is written there. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }

@@ -6,7 +6,7 @@ import { useKey } from "../lib/keyboard.js";
 import { useResource } from "../lib/resource.js";
 import { setQuery, usePlace } from "../lib/router.js";
 import { Button, Menu } from "../ui/button.js";
-import { Card, Code, Facts, Page } from "../ui/page.js";
+import { Card, Code, Facts, Figure, Page } from "../ui/page.js";
 import { Awaited, Empty } from "../ui/states.js";
 import { Badge, Status } from "../ui/status.js";
 import { Table } from "../ui/table.js";
@@ -18,15 +18,17 @@ import { Sentence, jobsOf } from "./event-handlers/words.js";
 import { titleOf } from "./events/impact.js";
 
 const ABOVE = [{ label: "Event handlers", href: "/event-handlers" }];
-const LOOKED_AT = 100;
+const LOOKED_AT = 50;
 const SHOWN = 10;
 const EVERY_MS = 5000;
+const EVENTS_MS = 15000;
 
 export default function EventHandler({ params }) {
   const { query } = usePlace();
   const handler = useResource((signal) => api.handlers.get(params.id, signal), [params.id], { facts: ["tocsin.execution."], every: EVERY_MS });
   const isEditing = query.has("edit");
-  const edit = (isOn) => setQuery({ edit: isOn ? "1" : null }, { replace: false });
+  // Whoever leaves the form goes back to where it was opened from, and not forward.
+  const edit = (isOn) => setQuery({ edit: isOn ? "1" : null }, { replace: !isOn });
   useKey("e", "Edit this handler", () => edit(true));
   const told = handler.data;
   const saved = async () => {
@@ -53,7 +55,7 @@ function Actions({ handler, reload, edit }) {
 function Told({ handler }) {
   const { action } = handler;
   const jobs = jobsOf([handler]);
-  const names = useResource(jobs.length ? (signal) => jobNames(jobs, signal) : null, [jobs.join()]);
+  const names = useResource(jobs.length ? () => jobNames(jobs) : null, [jobs.join()]);
   return html`<${Counters} handler=${handler} />
     <div class="two">
       <div class="stack"><${Card} title="What it does"><${Sentence} handler=${handler} names=${names.data} /></${Card}><${LastEvents} handler=${handler} /></div>
@@ -69,8 +71,7 @@ function Counters({ handler: { triggered, matched, succeeded, failed, last_trigg
     ["Failed", count(failed), "executions, and what it refused", failed ? "failed" : null],
     ["Last asked", last ? html`<${Relative} at=${last} />` : "never", last && html`<${Absolute} at=${last} seconds />`],
   ];
-  return html`<dl class="figures is-five">${figures.map(([name, value, note, tone]) => html`<div class="figure"><dt>${name}</dt>
-    <dd class=${`stat-value ${tone ? `tone-${tone}` : ""}`}>${value}</dd><dd class="figure-note soft">${note ?? "no event yet"}</dd></div>`)}</dl>`;
+  return html`<dl class="figures is-five">${figures.map(([name, value, note, tone]) => html`<${Figure} key=${name} name=${name} value=${tone ? html`<span class=${`tone-${tone}`}>${value}</span>` : value} note=${note ?? "no event yet"} />`)}</dl>`;
 }
 
 function About({ handler: { id, key, event, priority, mode, created_at: created, created_by: by, updated_at: updated, version, every_tenant: isWide, action } }) {
@@ -92,7 +93,7 @@ function About({ handler: { id, key, event, priority, mode, created_at: created,
 /** Those of the newest events of such names whose snapshot tells of this handler. */
 function LastEvents({ handler: { id, event } }) {
   const prefix = event.split("*")[0];
-  const events = useResource((signal) => api.events.list({ name_prefix: prefix, limit: LOOKED_AT }, signal), [prefix], { facts: ["tocsin.execution.created"], every: EVERY_MS });
+  const events = useResource((signal) => api.events.list({ name_prefix: prefix, limit: LOOKED_AT }, signal), [prefix], { facts: ["tocsin.execution.created"], every: EVENTS_MS });
   const rows = (page) => page.items.map((each) => ({ ...each, told: each.impact?.handlers.find(({ handler_id: other }) => other === id) })).filter(({ told }) => told).slice(0, SHOWN);
   return html`<${Card} flush title="Events it was asked about last"><${Awaited} of=${events}>${(page) => rows(page).length === 0
     ? html`<${Empty} isSlim icon="events" title="None of the newest events" />`

@@ -10,7 +10,7 @@ import { Choice } from "../ui/form.js";
 import { Card, Page } from "../ui/page.js";
 import { Awaited, Empty } from "../ui/states.js";
 import { Status } from "../ui/status.js";
-import { Pager, Table } from "../ui/table.js";
+import { Listed, Table } from "../ui/table.js";
 import { Relative } from "../ui/when.js";
 import { remove, toggle } from "./event-handlers/acts.js";
 import { Deed, jobsOf } from "./event-handlers/words.js";
@@ -26,17 +26,15 @@ export default function EventHandlers() {
   const offset = Number(query.get("offset") ?? 0);
   const handlers = useResource((signal) => api.handlers.list({ enabled, limit: PAGE_SIZE, offset }, signal), [enabled, offset], { facts: ["tocsin.execution."], every: EVERY_MS });
   const jobs = jobsOf(handlers.data?.items ?? []);
-  const names = useResource(jobs.length ? (signal) => jobNames(jobs, signal) : null, [jobs.join()]);
+  const names = useResource(jobs.length ? () => jobNames(jobs) : null, [jobs.join()]);
   useKey("a", "New event handler", () => navigate("/event-handlers/new"));
   const aside = handlers.data && html`<span class="soft numeric">${handlers.data.total.toLocaleString("en")}</span>`;
   const actions = html`<${Choice} label="Which handlers" value=${enabled} options=${ENABLED} onChange=${(value) => setQuery({ enabled: value, offset: null })} />
     <${Button} tone="primary" icon="plus" href="/event-handlers/new">New handler</${Button}>`;
   return html`<${Page} title="Event handlers" aside=${aside} actions=${actions}>
     <${Card} flush class="handlers">
-      <${Awaited} of=${handlers} lines=${8}>${(page) => page.items.length === 0
-        ? html`<${Nothing} enabled=${enabled} />`
-        : html`<${Table} label="Event handlers" rows=${page.items} rowKey=${({ id }) => id} rowLabel=${titleOf} columns=${columns(names.data, handlers.reload)} />
-          <${Pager} page=${{ ...page, offset }} what="handlers" onMove=${(to) => setQuery({ offset: to || null }, { replace: false })} />`}</${Awaited}>
+      <${Awaited} of=${handlers} lines=${8}>${(page) => html`<${Listed} page=${page} offset=${offset} what="handlers" none=${html`<${Nothing} enabled=${enabled} />`}>
+        <${Table} isStale=${handlers.isStale} label="Event handlers" rows=${page.items} rowKey=${({ id }) => id} rowLabel=${titleOf} columns=${columns(names.data, handlers.reload)} /></${Listed}>`}</${Awaited}>
     </${Card}>
   </${Page}>`;
 }

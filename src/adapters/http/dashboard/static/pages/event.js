@@ -17,7 +17,10 @@ const MOST_HANDLERS = 250;
 
 export default function Event({ params }) {
   const [isSending, setSending] = useState(false);
-  const event = useResource((signal) => api.events.get(params.id, signal), [params.id], { facts: ["tocsin.execution."] });
+  const event = useResource((signal) => api.events.get(params.id, signal), [params.id], {
+    facts: ["tocsin.execution."],
+    wants: (fact) => fact.data.event_id === params.id,
+  });
   const { name, impact } = event.data ?? {};
   const actions = event.data && html`<${Button} href=${`/event-handlers/new?sample=${params.id}`} icon="handlers">New handler for it</${Button}><${Button} icon="events" onClick=${() => setSending(true)}>Send again</${Button}>`;
   return html`<${Page} title=${name ?? "Event"} above=${[{ label: "Events", href: "/events" }]} aside=${event.data && html`<${Touched} impact=${impact} />`} actions=${actions}>
@@ -42,7 +45,7 @@ function Told({ event }) {
 
 function Executions({ executions }) {
   const ids = executions.map(({ job_id: job }) => job);
-  const names = useResource(ids.length ? (signal) => jobNames(ids, signal) : null, [ids.join()]);
+  const names = useResource(ids.length ? () => jobNames(ids) : null, [ids.join()]);
   if (executions.length === 0) return null;
   return html`<${Card} flush title="Executions that came of it"><${Table} label="Executions" rows=${executions} rowKey=${({ id }) => id} columns=${columns(names.data)} /></${Card}>`;
 }

@@ -9,13 +9,13 @@ import { Choice, Search } from "../ui/form.js";
 import { Icon } from "../ui/icons.js";
 import { Card, Page } from "../ui/page.js";
 import { Awaited, Empty } from "../ui/states.js";
-import { Pager, Table } from "../ui/table.js";
+import { Listed, Table } from "../ui/table.js";
 import { Absolute, Relative } from "../ui/when.js";
 import { Touched } from "./events/impact.js";
 import { Send } from "./events/send.js";
 
 const PAGE_SIZE = 50;
-const EVERY_MS = 3000;
+const EVERY_MS = 5000;
 const TOUCHED = [["", "All"], ["true", "Acted upon"], ["false", "Left alone"]];
 const NARROWED = ["q", "matched", "source", "subject"];
 
@@ -32,10 +32,8 @@ export default function Events() {
   return html`<${Page} title="Events" aside=${aside} actions=${actions}>
     <${Filters} query=${query} />
     <${Card} flush class="events">
-      <${Awaited} of=${events} lines=${10}>${(page) => page.items.length === 0
-        ? html`<${Nothing} query=${query} send=${send} />`
-        : html`<${Table} label="Events" rows=${page.items} rowKey=${({ id }) => id} columns=${COLUMNS} />
-          <${Pager} page=${{ ...page, offset: page.offset ?? 0 }} what="events" onMove=${(offset) => setQuery({ offset: offset || null }, { replace: false })} />`}</${Awaited}>
+      <${Awaited} of=${events} lines=${10}>${(page) => html`<${Listed} page=${page} offset=${filter.offset} what="events" none=${html`<${Nothing} query=${query} send=${send} />`}>
+        <${Table} isStale=${events.isStale} label="Events" rows=${page.items} rowKey=${({ id }) => id} columns=${COLUMNS} /></${Listed}>`}</${Awaited}>
     </${Card}>
     ${query.has("send") && html`<${Send} onClose=${() => setQuery({ send: null })} onSent=${events.reload} />`}
   </${Page}>`;

@@ -1,19 +1,20 @@
 // One execution: how it went attempt by attempt, what it logged while one looks, what came of it, and why it is there.
-import { html } from "../lib/html.js";
+import { html, useRef } from "../lib/html.js";
 import { api, jobNames } from "../lib/api.js";
 import { NONE, duration, plural, shortId } from "../lib/format.js";
 import { useKey } from "../lib/keyboard.js";
 import { useResource } from "../lib/resource.js";
 import { navigate } from "../lib/router.js";
 import { Button } from "../ui/button.js";
-import { confirmed } from "../ui/dialog.js";
-import { Card, Code, Page } from "../ui/page.js";
+import { Card, Code, Figure, Page } from "../ui/page.js";
 import { Failure, Loading } from "../ui/states.js";
 import { Badge } from "../ui/status.js";
 import { doing } from "../ui/toast.js";
 import { Absolute, Elapsed, Relative } from "../ui/when.js";
 import { About } from "./execution/about.js";
+import { cancelExecution } from "./execution/acts.js";
 import { Logs } from "./execution/logs.js";
+import { Tries } from "./execution/rows.js";
 import { TimeLine } from "./execution/time-line.js";
 
 const UNENDED = ["pending", "running"];
@@ -36,14 +37,15 @@ export default function Execution({ params: { id } }) {
 
 async function load(id, signal) {
   const execution = await api.executions.get(id, signal);
-  return { execution, name: (await jobNames([execution.job_id], signal)).get(execution.job_id) };
+  return { execution, name: (await jobNames([execution.job_id])).get(execution.job_id) };
 }
 
 function Shown({ execution, name, problem, reload }) {
   const { id, job_id, status, result, payload } = execution;
-  const called = name ?? "a deleted job";
+  // Null is the name of a deleted one; of one whose name did not come nothing is known.
+  const called = name === null ? "a deleted job" : name ?? `job ${shortId(job_id)}`;
   const isOver = !UNENDED.includes(status);
-  const above = [{ label: "Executions", href: "/executions" }, name ? { label: name, href: `/jobs/${job_id}` } : { label: "Deleted job", href: `/executions?job_id=${job_id}` }];
+  const above = [{ label: "Executions", href: "/executions" }, name === null ? { label: "Deleted job", href: `/executions?job_id=${job_id}` } : { label: called, href: `/jobs/${job_id}` }];
   return html`<${Page} title=${`Execution of ${called}`} above=${above} aside=${html`<${Badge} status=${status} /><code class="soft">${shortId(id)}</code>`} actions=${html`<${Actions} execution=${execution} name=${called} reload=${reload} />`}>
     ${problem && html`<${Failure} problem=${problem} onRetry=${reload} />`}
     <${Figures} execution=${execution} />
@@ -63,16 +65,15 @@ function Shown({ execution, name, problem, reload }) {
 }
 
 function Actions({ execution: { id, status, job_id }, name, reload }) {
+  const isRetrying = useRef(false);
   const retry = async () => {
+    if (isRetrying.current) return;
+    isRetrying.current = true;
     const made = await doing(() => api.executions.retry(id), `${name} runs again`, "Not retried");
+    isRetrying.current = false;
     if (made) navigate(`/executions/${made.id}`);
   };
-  const cancel = async () => {
-    const text = "Its handler is asked to stop within two seconds. The execution ends as cancelled and is not retried.";
-    if (!(await confirmed({ title: `Cancel this execution of ${name}?`, text, action: "Cancel execution", keep: "Let it run" }))) return;
-    await doing(() => api.executions.cancel(id), `Cancelled ${name}`, "Not cancelled");
-    await reload();
-  };
+  const cancel = () => cancelExecution(id, name, reload);
   useKey("r", "Retry this execution", () => ENDED_BADLY.includes(status) && retry());
   return html`<${Button} href=${`/executions?job_id=${job_id}`} icon="executions">All of its job</${Button}>
     ${UNENDED.includes(status) && html`<${Button} tone="danger" icon="cancel" onClick=${cancel}>Cancel</${Button}>`}
@@ -80,19 +81,17 @@ function Actions({ execution: { id, status, job_id }, name, reload }) {
 }
 
 function Figures({ execution }) {
-  const { scheduled_at, started_at, completed_at, duration_ms, attempt, max_retries, past_attempts, next_retry_at, worker_id, status } = execution;
-  const begun = past_attempts[0]?.started_at ?? started_at;
+  const { scheduled_at, started_at, completed_at, duration_ms, past_attempts, next_retry_at, worker_id, status } = execution;
+  const begun = past_attempts.find((past) => past.started_at)?.started_at ?? started_at;
   const late = begun && Date.parse(begun) - Date.parse(scheduled_at);
   return html`<dl class="figures is-five">
     <${Figure} name="Scheduled" value=${html`<${Absolute} at=${scheduled_at} seconds />`} note=${html`<${Relative} at=${scheduled_at} />`} />
     <${Figure} name="Began" value=${begun ? (late < 1 ? "on time" : html`${duration(late)} late`) : "not yet"} note=${begun ? html`<${Absolute} at=${begun} seconds />` : NONE} />
     <${Figure} name="Took" value=${status === "running" ? html`<${Elapsed} since=${started_at} />` : duration(duration_ms)} note=${completed_at && begun ? html`until <${Absolute} at=${completed_at} seconds />` : status === "running" ? "so far" : NONE} />
-    <${Figure} name="Attempts" value=${html`${attempt}<span class="soft"> of ${max_retries + 1}</span>`} note=${next_retry_at && status === "pending" ? html`next <${Relative} at=${next_retry_at} />` : plural(past_attempts.length, "attempt") + " before"} />
+    <${Figure} name="Attempts" value=${html`<${Tries} execution=${execution} />`} note=${next_retry_at && status === "pending" ? html`next <${Relative} at=${next_retry_at} />` : plural(past_attempts.length, "attempt") + " before"} />
     <${Figure} name="Node" value=${worker_id?.split("#")[0] ?? NONE} note=${worker_id?.split("#")[1] ?? "none took it yet"} />
   </dl>`;
 }
-
-const Figure = ({ name, value, note }) => html`<div class="figure"><dt>${name}</dt><dd class="stat-value">${value}</dd><dd class="figure-note soft">${note}</dd></div>`;
 
 function Wrong({ execution: { error, error_type, error_stack } }) {
   return html`<${Card} title="Error" class="is-wrong" aside=${error_type && html`<code>${error_type}</code>`}>

@@ -1,10 +1,11 @@
 // One job: what it does, when it fired and will fire, how it has been doing, who changed it, and all that can be done to it.
-import { html, useState } from "../lib/html.js";
+import { html } from "../lib/html.js";
 import { api, learnNames } from "../lib/api.js";
 import { NONE, count, duration, percent, plural } from "../lib/format.js";
 import { useResource } from "../lib/resource.js";
 import { setQuery, usePlace } from "../lib/router.js";
-import { Card, Code, Page } from "../ui/page.js";
+import { zoneOf } from "../lib/time.js";
+import { Card, Code, Figure, Page } from "../ui/page.js";
 import { Awaited, Failure, Loading } from "../ui/states.js";
 import { Badge, Tag } from "../ui/status.js";
 import { Absolute, Relative } from "../ui/when.js";
@@ -16,7 +17,7 @@ import { Durations } from "./job/durations.js";
 import { Edit } from "./job/edit.js";
 import { Touching } from "./job/handlers.js";
 import { History } from "./job/history.js";
-import { Times, zoneOf } from "./job-form/fires.js";
+import { Times } from "./job-form/fires.js";
 
 const FIRES = 8;
 const EVERY_MS = 30000;
@@ -35,15 +36,15 @@ export default function Job({ params: { id } }) {
 
 function Shown({ job, problem, reload, query }) {
   const { id, name, status, tags, description, payload } = job;
-  const [isRunning, setRunning] = useState(false);
   const facts = { facts: ["tocsin.execution.", "tocsin.job."], wants: (fact) => fact.data.job_id === id };
   const stats = useResource((signal) => api.jobs.stats(id, signal), [id], facts);
   const preview = useResource(job.next_run ? (signal) => api.jobs.preview(id, { count: FIRES }, signal) : null, [id, job.version, job.next_run]);
   return html`<${Page} title=${name} above=${[{ label: "Jobs", href: "/jobs" }]}
     aside=${html`<${Badge} status=${status} />${tags.map((tag) => html`<${Tag} name=${tag} href=${`/jobs?tag=${encodeURIComponent(tag)}`} />`)}`}
-    actions=${html`<${Actions} job=${job} reload=${reload} onRun=${() => setRunning(true)} onEdit=${() => setQuery({ edit: "1" }, { replace: false })} />`}>
+    actions=${html`<${Actions} job=${job} reload=${reload} onRun=${() => setQuery({ run: "1" }, { replace: false })} onEdit=${() => setQuery({ edit: "1" }, { replace: false })} />`}>
     ${problem && html`<${Failure} problem=${problem} onRetry=${reload} />`}
     ${description && html`<p class="lead">${description}</p>`}
+    ${stats.problem && html`<${Failure} problem=${stats.problem} title="Its figures did not come" onRetry=${stats.reload} />`}
     <${Figures} job=${job} stats=${stats.data} />
     <div class="detail">
       <div class="stack">
@@ -60,7 +61,7 @@ function Shown({ job, problem, reload, query }) {
       </div>
     </div>
     <${History} job=${job} query=${query} />
-    ${isRunning && html`<${RunNow} job=${job} onClose=${() => setRunning(false)} />`}
+    ${query.has("run") && status !== "cancelled" && html`<${RunNow} job=${job} onClose=${() => setQuery({ run: null })} />`}
   </${Page}>`;
 }
 
@@ -76,8 +77,6 @@ function Figures({ job, stats }) {
     <${Figure} name="Failures" value=${stats ? count(stats.failed + stats.timeout) : NONE} note=${stats && `${count(stats.timeout)} timed out · ${count(stats.skipped)} skipped`} />
   </dl>`;
 }
-
-const Figure = ({ name, value, note }) => html`<div class="figure"><dt>${name}</dt><dd class="stat-value">${value}</dd>${note && html`<dd class="figure-note soft">${note}</dd>`}</div>`;
 
 function Patterns({ patterns }) {
   return html`<${Card} title="How it fails"><ul class="patterns">${patterns.map(({ error_type, count: times, last_seen, last_error }) => html`<li key=${error_type}>

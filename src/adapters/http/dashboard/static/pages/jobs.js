@@ -6,9 +6,9 @@ import { useResource } from "../lib/resource.js";
 import { setQuery, usePlace } from "../lib/router.js";
 import { Button } from "../ui/button.js";
 import { Card, Page } from "../ui/page.js";
-import { Awaited, Empty } from "../ui/states.js";
+import { Awaited, Empty, Failure } from "../ui/states.js";
 import { StripKey } from "../ui/strip.js";
-import { Pager, Table } from "../ui/table.js";
+import { Listed, Table } from "../ui/table.js";
 import { Bulk } from "./jobs/bulk.js";
 import { columns } from "./jobs/columns.js";
 import { Filters } from "./jobs/filters.js";
@@ -35,18 +35,18 @@ export default function Jobs() {
     facts: ["tocsin.execution."],
     wants: (fact) => ids.includes(fact.data.job_id),
   });
-  const selection = useSelection(key);
+  const selection = useSelection(JSON.stringify(conditionsOf(query)));
   useRowKeys();
   const reload = () => Promise.all([jobs.reload(), outcomes.reload()]);
   if (jobs.data) learnNames(jobs.data.items);
   return html`<${Page} title="Jobs" aside=${jobs.data && html`<span class="soft numeric">${jobs.data.total.toLocaleString("en")}</span>`} actions=${html`<${StripKey} />`}>
-    <${Filters} query=${query} />
+    <${Filters} query=${query} isCounted=${jobs.data !== null} />
     <${Card} flush class="jobs">
-      <${Awaited} of=${jobs} lines=${10}>${(page) => page.items.length === 0
-        ? html`<${Nothing} query=${query} />`
-        : html`<${Table} label="Jobs" rows=${page.items} rowKey=${({ id }) => id} rowLabel=${({ name }) => name} columns=${columns(outcomes.data, reload)}
+      ${outcomes.problem && html`<${Failure} problem=${outcomes.problem} title="The last outcomes did not come" onRetry=${outcomes.reload} />`}
+      <${Awaited} of=${jobs} lines=${10}>${(page) => html`<${Listed} page=${page} offset=${filter.offset} what="jobs" none=${html`<${Nothing} query=${query} />`}>
+        <${Table} isStale=${jobs.isStale} label="Jobs" rows=${page.items} rowKey=${({ id }) => id} rowLabel=${({ name }) => name} columns=${columns(outcomes.data, reload)}
             sort=${sortOf(query)} onSort=${(by, order) => setQuery({ sort: by, order, offset: null })} selection=${selection} />
-          <${Pager} page=${{ ...page, offset: page.offset ?? 0 }} what="jobs" onMove=${(offset) => setQuery({ offset: offset || null }, { replace: false })} />`}</${Awaited}>
+      </${Listed}>`}</${Awaited}>
     </${Card}>
     ${selection.amount > 0 && html`<${Bulk} selection=${selection} total=${jobs.data?.total ?? 0} onPage=${ids} conditions=${conditionsOf(query)} onDone=${reload} />`}
   </${Page}>`;
@@ -66,9 +66,8 @@ function Nothing({ query }) {
 }
 
 /** Which jobs are picked: some by id, or `isAll`: all that match. A change of the filter lets go of them. */
-function useSelection(key) {
+function useSelection(narrowing) {
   const [picked, setPicked] = useState({ ids: new Set(), isAll: false });
-  const narrowing = key.replace(/&?(offset|sort|order)=[^&]*/g, "");
   const before = useRef(narrowing);
   useEffect(() => {
     if (before.current !== narrowing) setPicked({ ids: new Set(), isAll: false });

@@ -6,6 +6,7 @@ import { useResource } from "../lib/resource.js";
 import { setQuery, usePlace } from "../lib/router.js";
 import { Choice } from "../ui/form.js";
 import { Page } from "../ui/page.js";
+import { Failure } from "../ui/states.js";
 import { Charts } from "./now/charts.js";
 import { Failures } from "./now/failures.js";
 import { Fleet, Health } from "./now/fleet.js";
@@ -17,10 +18,9 @@ const METRICS_MS = 10000;
 
 export default function Now() {
   const period = periodOf(usePlace().query.get("period"));
-  const metrics = useResource((signal) => api.metrics(period, signal), [period], { facts: ["tocsin."], every: METRICS_MS });
   const choose = (value) => setQuery({ period: value === "24h" ? null : value });
   return html`<${Page} title="Now" actions=${html`<${Choice} label="Period of figures and charts" value=${period} onChange=${choose} options=${PERIODS} />`}>
-    <${Figures} metrics=${metrics.data} period=${PERIODS.find(([each]) => each === period)[1]} />
+    <${Figures} period=${period} />
     <div class="now">
       <div class="stack">
         <${NextHour} />
@@ -35,18 +35,22 @@ export default function Now() {
 
 const periodOf = (given) => (PERIODS.some(([each]) => each === given) ? given : "24h");
 
-function Figures({ metrics, period }) {
-  const { queue, system, performance, executions, jobs } = metrics ?? {};
+function Figures({ period }) {
+  // With the period that they are of, as another may be chosen before its figures are there.
+  const metrics = useResource(async (signal) => ({ of: period, ...(await api.metrics(period, signal)) }), [period], { facts: ["tocsin."], every: METRICS_MS });
+  const { of = period, queue, system, performance, executions, jobs } = metrics.data ?? {};
+  const named = PERIODS.find(([each]) => each === of)[1];
   const failed = (executions?.failed ?? 0) + (executions?.timeout ?? 0);
-  return html`<dl class="figures">
+  return html`${metrics.problem && html`<${Failure} problem=${metrics.problem} onRetry=${metrics.reload} />`}
+  <dl class=${`figures ${metrics.isStale || metrics.problem ? "is-stale" : ""}`}>
     <${Figure} name="Running" value=${count(queue?.running)} href="/executions?status=running"
       note=${system ? `of ${count(system.capacity)} at once` : NONE} share=${system?.capacity ? queue.running / system.capacity : 0} />
     <${Figure} name="Ready" value=${count(queue?.ready)} href="/executions?status=pending"
       note=${queue ? (queue.ready ? `oldest ${parts(Math.round(queue.oldest_ready_seconds))}` : `${count(queue.waiting + queue.retrying)} waiting or retrying`) : NONE}
       tone=${queue?.oldest_ready_seconds > 60 ? "failed" : null} />
     <${Figure} name="Active jobs" value=${count(jobs?.active)} href="/jobs?status=active" note=${jobs ? `${count(jobs.paused ?? 0)} paused` : NONE} />
-    <${Figure} name=${`Ran in ${period}`} value=${brief(executions && ended(executions))} href="/executions"
-      note=${executions ? `${plural(failed, "failure")}` : NONE} tone=${failed ? "failed" : null} noteHref=${failed ? "/executions?status=failed&status=timeout" : null} />
+    <${Figure} name=${`Ran in ${named}`} value=${brief(executions && ended(executions))} href=${`/executions?within=${of}`}
+      note=${executions ? `${plural(failed, "failure")}` : NONE} tone=${failed ? "failed" : null} noteHref=${failed ? `/executions?status=failed&status=timeout&within=${of}` : null} />
     <${Figure} name="Succeeded" value=${percent(performance?.success_rate)} note=${`p50 took ${duration(performance?.p50_duration_ms)}`} />
     <${Figure} name="Lateness p99" value=${duration(performance?.p99_lateness_ms)} note=${`p50 ${duration(performance?.p50_lateness_ms)}`} />
   </dl>`;

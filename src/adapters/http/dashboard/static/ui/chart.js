@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from "../lib/html.js";
 import { clock, theme } from "../lib/preferences.js";
 import { useStore } from "../lib/store.js";
-import { day, timeOfDay } from "../lib/time.js";
+import { day, myZone, timeOfDay } from "../lib/time.js";
 import { refused } from "./toast.js";
 
 const DAY_SECONDS = 86400;
@@ -11,13 +11,18 @@ const DAY_SECONDS = 86400;
 const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 3e4, 6e4, 12e4, 3e5, 6e5, 12e5, 18e5, 36e5, 72e5, 144e5, 288e5, 864e5];
 let asked = null;
 
-/** Fetch uPlot when the first chart is shown; only its script, which is no module, is published small. */
-function drawing() {
+/** Fetch uPlot, once; only its script, which is no module, is published small. Asked for early, it comes beside the figures. */
+export function drawing() {
   asked ??= new Promise((resolve, reject) => {
     const script = document.createElement("script");
     script.src = new URL("../vendor/uplot.js", import.meta.url);
     script.onload = () => resolve(globalThis.uPlot);
-    script.onerror = () => reject(new Error("uPlot did not load"));
+    script.onerror = () => {
+      // Whoever shows a chart next asks again.
+      asked = null;
+      script.remove();
+      reject(new Error("uPlot did not load"));
+    };
     document.head.append(script);
   });
   return asked;
@@ -77,6 +82,7 @@ function options(uPlot, { box, at, series, format, height, least, setUnder, pick
   return {
     width: Math.max(50, Math.floor(box.clientWidth)),
     height,
+    tzDate: (at) => uPlot.tzDate(new Date(at * 1000), myZone()),
     padding: [8, 4, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { show: bars.length === 0, size: 6 } },

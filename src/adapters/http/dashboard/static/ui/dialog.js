@@ -3,8 +3,8 @@ import { html, useEffect, useId, useRef } from "../lib/html.js";
 import { createStore, useStore } from "../lib/store.js";
 import { Button } from "./button.js";
 
-/** A dialog that is open as long as it is rendered; `footer` holds its buttons. `size`: "small" (default) or "large". */
-export function Dialog({ title, children, footer, onClose, size = "small" }) {
+/** A dialog that is open as long as it is rendered; `footer` holds its buttons. */
+export function Dialog({ title, children, footer, onClose }) {
   const id = useId();
   const dialog = useRef(null);
   useEffect(() => {
@@ -13,9 +13,9 @@ export function Dialog({ title, children, footer, onClose, size = "small" }) {
     return () => before?.focus?.();
   }, []);
   const clicked = (event) => event.target === dialog.current && onClose();
-  return html`<dialog ref=${dialog} class=${`dialog is-${size}`} aria-labelledby=${id} onCancel=${(event) => { event.preventDefault(); onClose(); }} onMouseDown=${clicked}>
+  return html`<dialog ref=${dialog} class="dialog" aria-labelledby=${id} onCancel=${(event) => { event.preventDefault(); onClose(); }} onMouseDown=${clicked}>
     <div class="dialog-inside">
-      <header class="dialog-head"><h2 id=${id}>${title}</h2><${Button} tone="quiet" size="small" icon="close" label="Close" onClick=${onClose} /></header>
+      <header class="dialog-head"><h2 id=${id} tabindex="-1">${title}</h2><${Button} tone="quiet" size="small" icon="close" label="Close" onClick=${onClose} /></header>
       <div class="dialog-body" tabindex="0">${children}</div>
       ${footer && html`<footer class="dialog-foot">${footer}</footer>`}
     </div>

@@ -56,6 +56,7 @@ export function Search({ label, placeholder, value, onSearch, input, pauseMs = 2
     if (value !== told.current) setText(value);
     told.current = value;
   }, [value]);
+  useEffect(() => () => clearTimeout(timer.current), []);
   const tell = (next) => {
     told.current = next;
     onSearch(next);

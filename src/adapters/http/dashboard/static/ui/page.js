@@ -25,6 +25,11 @@ export function Card({ title, aside, children, flush, class: named = "" }) {
   </section>`;
 }
 
+/** A figure with its name and a note, in a list of class `figures`. */
+export function Figure({ name, value, note }) {
+  return html`<div class="figure"><dt>${name}</dt><dd class="stat-value">${value}</dd>${note && html`<dd class="figure-note soft">${note}</dd>`}</div>`;
+}
+
 /** Names with values: `items` are `[name, value]`; those whose value is null are left out. */
 export function Facts({ items }) {
   return html`<dl class="facts">${items.filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;

@@ -1,22 +1,23 @@
 // What stands around every page: the way to the others, how the node is, and where the focus goes.
-import { html, useEffect, useRef, useState } from "../lib/html.js";
+import { html, useEffect, useErrorBoundary, useRef, useState } from "../lib/html.js";
 import { api, reachable } from "../lib/api.js";
+import { WithHealth, useHealth } from "../lib/health.js";
 import { bind, listed } from "../lib/keyboard.js";
 import { connection } from "../lib/live.js";
-import { clock, nextTheme, theme } from "../lib/preferences.js";
+import { clock, keys as ofKeys, nextTheme, theme } from "../lib/preferences.js";
 import { useResource } from "../lib/resource.js";
 import { navigate, usePlace } from "../lib/router.js";
 import { createStore, useStore } from "../lib/store.js";
-import { ROUTES, routeOf } from "../routes.js";
+import { ROUTES, loaded, routeOf } from "../routes.js";
 import { Button } from "./button.js";
 import { Confirmation, Dialog } from "./dialog.js";
+import { Check } from "./form.js";
 import { Icon } from "./icons.js";
 import { Empty, Failure, Loading } from "./states.js";
 import { Mark, wordOf } from "./status.js";
 import { Tip } from "./tip.js";
 import { Toasts, said } from "./toast.js";
 
-const HEALTH_MS = 15000;
 const help = createStore(false);
 const NAVIGATION = ROUTES.filter(({ nav }) => nav);
 
@@ -24,11 +25,12 @@ export function Shell() {
   const { path, moved } = usePlace();
   const found = routeOf(path);
   useGlobalKeys();
-  return html`
+  return html`<${WithHealth}>
     <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <${Sidebar} path=${path} />
     <main id="main" tabindex="-1"><${Unreachable} /><${PageOf} key=${path} found=${found} path=${path} moved=${moved} /></main>
-    <${Help} /><${Confirmation} /><${Toasts} /><${Tip} />`;
+    <${Help} /><${Confirmation} /><${Toasts} /><${Tip} />
+  </${WithHealth}>`;
 }
 
 function skip(event) {
@@ -38,16 +40,14 @@ function skip(event) {
 
 /** Load the module of a page and show it, then move the focus to its heading, which says where one is. */
 function PageOf({ found, path, moved }) {
-  const [state, setState] = useState({ page: found?.route.loaded ?? null, problem: null });
+  const [state, setState] = useState({ page: found?.route.page ?? null, problem: null });
+  const [error, again] = useErrorBoundary();
   const isMove = useRef(moved === "to" || moved === "back");
   useEffect(() => {
     if (!found || state.page) return undefined;
     let isGone = false;
-    found.route.load().then(
-      (module) => {
-        found.route.loaded = module.default;
-        if (!isGone) setState({ page: module.default, problem: null });
-      },
+    loaded(found).then(
+      (page) => isGone || setState({ page, problem: null }),
       () => isGone || setState({ page: null, problem: { title: "This page did not load", detail: "The node may have been upgraded meanwhile. Load the page again." } }),
     );
     return () => {
@@ -61,6 +61,7 @@ function PageOf({ found, path, moved }) {
     document.querySelector("h1")?.focus({ preventScroll: true });
   }, [state.page]);
   if (!found) return html`<div class="page"><h1 class="unseen" tabindex="-1">Not found</h1><${Empty} icon="search" title="There is no such page" text=${`Nothing is at ${path}.`}><${Button} href="/">What happens now</${Button}><${Button} href="/jobs">All jobs</${Button}</${Empty}></div>`;
+  if (error) return html`<div class="page"><h1 class="unseen" tabindex="-1">This page cannot be shown</h1><${Failure} problem=${{ title: "This page cannot be shown", detail: error.message }} onRetry=${again} /></div>`;
   if (state.problem) return html`<${Failure} problem=${state.problem} onRetry=${() => location.reload()} />`;
   return state.page ? html`<${state.page} params=${found.params} />` : html`<div class="page"><${Loading} lines=${6} /></div>`;
 }
@@ -79,11 +80,12 @@ function Sidebar({ path }) {
 
 /** How the node is and whether what is shown is live. */
 function Node() {
-  const health = useResource((signal) => api.health(signal), [], { facts: ["tocsin.node."], every: HEALTH_MS });
+  const health = useHealth();
   const state = useStore(connection);
-  const status = health.data?.status;
+  // What was said before nobody answered any more says nothing of now.
+  const status = health.problem ? "unknown" : health.data?.status;
   return html`<div class="node">
-    ${status && html`<a class="node-line" href="/" title="Health of this node, with reasons"><${Mark} status=${status} />${wordOf(status)}</a>`}
+    ${status && html`<a class="node-line" href="/" title="Health of this node, with reasons"><${Mark} status=${status} />${status === "unknown" ? "health unknown" : wordOf(status)}</a>`}
     <span class="node-line soft"><i class=${`pulse is-${state}`}></i>${{ live: "live", polling: "asks every 5 s", connecting: "connecting" }[state]}</span>
     <${Version} />
   </div>`;
@@ -137,9 +139,11 @@ function useGlobalKeys() {
 
 function Help() {
   const isOpen = useStore(help);
+  const chosen = useStore(ofKeys);
   if (!isOpen) return null;
   return html`<${Dialog} title="Keys" onClose=${() => help.set(false)}>
     <dl class="keys">${listed().map(({ keys, does }) => html`<div><dt>${keys.split(" ").map((key) => html`<kbd>${key}</kbd>`)}</dt><dd>${does}</dd></div>`)}</dl>
     <p class="soft">Two keys are pressed one after the other. Escape closes what is open.</p>
+    <${Check} label="Keys do this" checked=${chosen === "on"} onChange=${(isOn) => ofKeys.set(isOn ? "on" : "off")} hint="Switched off, no single key does anything, as speech input may want it; this browser keeps that." />
   </${Dialog}>`;
 }

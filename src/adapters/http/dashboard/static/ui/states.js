@@ -14,8 +14,7 @@ export function Empty({ icon = "jobs", title, text, children, isSlim }) {
 }
 
 const ADVICE = {
-  UNREACHABLE: "It is tried again by itself.",
-  UNAVAILABLE: "The database may be away. /api/v1/scheduler/health says more, and it is tried again by itself.",
+  UNAVAILABLE: "The database may be away. /api/v1/scheduler/health says more.",
   VERSION_CONFLICT: "Somebody else changed it meanwhile. Load it again and look at what is new.",
   JOB_NOT_FOUND: "It may have been deleted. Its executions stay until retention removes them.",
   EXECUTION_NOT_FOUND: "It may have been removed by retention.",

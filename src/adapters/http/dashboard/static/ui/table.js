@@ -1,8 +1,10 @@
 // Tables that become cards where they have no room, and the way through their pages.
 import { html, useRef } from "../lib/html.js";
 import { count } from "../lib/format.js";
+import { setQuery } from "../lib/router.js";
 import { Button } from "./button.js";
 import { Icon } from "./icons.js";
+import { Empty } from "./states.js";
 
 /**
  * A table. `columns`: `{key, title, cell(row), align?: "right", sort?: name, width?, card?: "title" | "wide" | "none",
@@ -48,19 +50,26 @@ function Head({ column, sort, onSort }) {
     <button type="button" class=${`sort ${isBy ? "is-on" : ""}`} onClick=${() => onSort(by, next)}>${title}<${Icon} name=${isBy && sort.order === "desc" ? "down" : "up"} size=${12} /></button></th>`;
 }
 
-/** Which part of a list is shown and the way to others, by offset. `onMove(offset)`. */
-export function Pager({ page, onMove, what = "rows" }) {
-  const { total, limit, offset } = page;
-  if (total === 0) return null;
-  const at = offset ?? 0;
+/**
+ * A page of a list with the way to others, which is kept in the address as `offset`: `none` where the whole list has
+ * nothing, `children` (the table) where this part of it has something.
+ */
+export function Listed({ page, offset, what, none, children }) {
+  if (page.total === 0) return none;
+  return html`${page.items.length ? children : html`<${Empty} isSlim icon="last" title="The list ends before this part" text=${`It has ${count(page.total)} ${what} by now.`} />`}
+    <${Pager} total=${page.total} limit=${page.limit} at=${offset} what=${what} />`;
+}
+
+function Pager({ total, limit, at, what }) {
   const last = Math.max(0, Math.ceil(total / limit) - 1) * limit;
+  const move = (to) => () => setQuery({ offset: to || null }, { replace: false });
   return html`<nav class="pager" aria-label="Parts of this list">
-    <span class="soft numeric">${count(at + 1)}–${count(Math.min(at + limit, total))} of ${count(total)} ${what}</span>
+    <span class="soft numeric">${at < total ? `${count(at + 1)}–${count(Math.min(at + limit, total))}` : "none"} of ${count(total)} ${what}</span>
     <span class="row is-tight">
-      <${Button} size="small" icon="first" label="First page" disabled=${at === 0} onClick=${() => onMove(0)} />
-      <${Button} size="small" icon="left" label="Previous page" disabled=${at === 0} onClick=${() => onMove(Math.max(0, at - limit))} />
-      <${Button} size="small" icon="right" label="Next page" disabled=${at >= last} onClick=${() => onMove(at + limit)} />
-      <${Button} size="small" icon="last" label="Last page" disabled=${at >= last} onClick=${() => onMove(last)} />
+      <${Button} size="small" icon="first" label="First page" disabled=${at === 0} onClick=${move(0)} />
+      <${Button} size="small" icon="left" label="Previous page" disabled=${at === 0} onClick=${move(Math.max(0, Math.min(at - limit, last)))} />
+      <${Button} size="small" icon="right" label="Next page" disabled=${at >= last} onClick=${move(at + limit)} />
+      <${Button} size="small" icon="last" label="Last page" disabled=${at === last} onClick=${move(last)} />
     </span>
   </nav>`;
 }

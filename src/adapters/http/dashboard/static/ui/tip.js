@@ -1,5 +1,6 @@
 // One floating hint for all drawings: what lies under the pointer.
-import { html, useLayoutEffect, useRef } from "../lib/html.js";
+import { html, useEffect, useLayoutEffect, useRef } from "../lib/html.js";
+import { usePlace } from "../lib/router.js";
 import { createStore, useStore } from "../lib/store.js";
 
 const shown = createStore(null);
@@ -10,6 +11,9 @@ export const hint = (content, x, y) => shown.set(content === null ? null : { con
 export function Tip() {
   const tip = useStore(shown);
   const box = useRef(null);
+  const { path } = usePlace();
+  // Who moves on by keys has no pointer that leaves the drawing.
+  useEffect(() => hint(null), [path]);
   useLayoutEffect(() => {
     if (!tip) return;
     const { offsetWidth: width, offsetHeight: height } = box.current;

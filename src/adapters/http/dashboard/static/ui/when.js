@@ -1,5 +1,5 @@
 // Times and lengths of time on a page; all that count do so on one beat.
-import { html, useEffect, useState } from "../lib/html.js";
+import { html } from "../lib/html.js";
 import { serverNow } from "../lib/api.js";
 import { NONE, duration } from "../lib/format.js";
 import { clock } from "../lib/preferences.js";
@@ -46,13 +46,6 @@ export function Elapsed({ since, until }) {
 
 function Counting({ since }) {
   return html`<span>${duration(Math.max(0, Math.floor((useNow() - Date.parse(since)) / 1000) * 1000))}</span>`;
-}
-
-/** The minute it is, for what need not be drawn more often. */
-export function useMinute() {
-  const [minute, setMinute] = useState(() => Math.floor(serverNow() / 60000));
-  useEffect(() => beat.subscribe((now) => setMinute(Math.floor(now / 60000))), []);
-  return minute;
 }
 
 const shortZone = (zone) => zone.split("/").at(-1).replaceAll("_", " ");

@@ -1,5 +1,5 @@
 // The form of an event handler, new or changed, beside what its filter makes of a sample.
-import { html, useState } from "../../lib/html.js";
+import { html, useRef, useState } from "../../lib/html.js";
 import { api } from "../../lib/api.js";
 import { Button } from "../../ui/button.js";
 import { Check, Select, TextArea, TextField } from "../../ui/form.js";
@@ -21,13 +21,17 @@ export function Editor({ handler: given = null, sample = null, onDone, onLeave }
   const [draft, setDraft] = useState(() => draftOf(handler, sample));
   const [wrong, setWrong] = useState({});
   const [problem, setProblem] = useState(null);
+  const isBusy = useRef(false);
   const set = (changes) => setDraft((before) => ({ ...before, ...changes }));
   const blame = (field, isWrong) => setWrong((before) => ({ ...before, [field]: isWrong }));
   const flowFault = faultOfJson(draft.flow);
-  const isReady = draft.event.trim() && flowFault === null && !Object.values(wrong).some(Boolean);
+  const priorityFault = draft.priority.trim() === "" || Number.isNaN(Number(draft.priority)) ? "This takes a number" : null;
+  const isReady = draft.event.trim() && flowFault === null && priorityFault === null && !Object.values(wrong).some(Boolean);
   const text = (field) => ({ value: draft[field], onInput: (value) => set({ [field]: value }), error: problem?.of?.(field), autocomplete: "off", spellcheck: "false" });
   const save = async (event) => {
-    event?.preventDefault();
+    event.preventDefault();
+    if (isBusy.current || !isReady) return;
+    isBusy.current = true;
     setProblem(null);
     try {
       const body = bodyOf(draft);
@@ -37,6 +41,8 @@ export function Editor({ handler: given = null, sample = null, onDone, onLeave }
     } catch (refusal) {
       setProblem(refusal);
       document.querySelector("#main")?.scrollIntoView();
+    } finally {
+      isBusy.current = false;
     }
   };
   return html`<div class="rule-editor">
@@ -54,7 +60,7 @@ export function Editor({ handler: given = null, sample = null, onDone, onLeave }
         <${TextField} label="Name" ...${text("name")} hint="For people." />
         <${TextField} label="Key" mono ...${text("key")} hint="For declarations; nobody else may have it." />
         <${Select} label="Mode" value=${draft.mode} options=${MODES} onChange=${(mode) => set({ mode })} error=${problem?.of?.("mode")} />
-        <${TextField} label="Priority" type="number" min="0" max="100" ...${text("priority")} hint="0 to 100; higher acts first." />
+        <${TextField} label="Priority" type="number" min="0" max="100" ...${text("priority")} error=${priorityFault ?? problem?.of?.("priority")} hint="0 to 100; higher acts first." />
         <${TextArea} label="Flow control" mono rows=${3} ...${text("flow")} error=${flowFault ?? problem?.of?.("flow")} hint='Limits as JSON: {"dedupe_seconds": 60, "key": "event.data.id"}, rate_limit, throttle, debounce, batch. Empty: none.' />
         <${Check} label="Enabled" checked=${draft.enabled} onChange=${(enabled) => set({ enabled })} hint="A disabled one is not asked." />
       </div></${Card}>

@@ -1,6 +1,6 @@
 // Showing past events to a handler: what would come of it is told before anything does.
 import { html, useMemo, useState } from "../../lib/html.js";
-import { api } from "../../lib/api.js";
+import { api, serverNow } from "../../lib/api.js";
 import { count, plural } from "../../lib/format.js";
 import { useResource } from "../../lib/resource.js";
 import { Button } from "../../ui/button.js";
@@ -17,8 +17,8 @@ export function Replay({ handler, onClose, onDone }) {
   const [hours, setHours] = useState("24");
   const [problem, setProblem] = useState(null);
   // The same window is shown and then acted upon.
-  const since = useMemo(() => new Date(Date.now() - Number(hours) * HOUR_MS).toISOString(), [hours]);
-  const trial = useResource(() => api.handlers.replay(handler.id, { since, dry_run: true }), [since]);
+  const since = useMemo(() => new Date(serverNow() - Number(hours) * HOUR_MS).toISOString(), [hours]);
+  const trial = useResource((signal) => api.handlers.replay(handler.id, { since, dry_run: true }, signal), [since]);
   const acted = trial.isLoading ? 0 : trial.data?.acted ?? 0;
   const act = async () => {
     setProblem(null);

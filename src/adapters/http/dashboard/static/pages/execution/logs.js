@@ -2,6 +2,7 @@
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../../lib/html.js";
 import { BASE } from "../../lib/api.js";
 import { count, plural } from "../../lib/format.js";
+import { setQuery, usePlace } from "../../lib/router.js";
 import { timeOfDay } from "../../lib/time.js";
 import { clock } from "../../lib/preferences.js";
 import { useStore } from "../../lib/store.js";
@@ -15,12 +16,12 @@ const TONES = { error: "failed", critical: "failed", warning: "timeout", debug: 
 
 export function Logs({ execution, isOver, attempts }) {
   const { lines, dropped, state, again } = useLines(execution);
-  const [text, setText] = useState("");
+  const text = usePlace().query.get("find") ?? "";
   const shown = useMemo(() => lines.filter((line) => contains(line, text.trim().toLowerCase())), [lines, text]);
   return html`<${Card} title="Log" flush aside=${html`
     <span class="numeric">${plural(lines.length + dropped, "line")}</span>
     <span class=${`log-state ${state === "live" && !isOver ? "is-live" : ""}`}>${state === "live" && !isOver ? "live" : state === "ended" ? "complete" : ""}</span>
-    <input class="input is-fit log-find" type="search" aria-label="Find in the log" placeholder="Find" value=${text} onInput=${(event) => setText(event.currentTarget.value)} />`}>
+    <input class="input is-fit log-find" type="search" aria-label="Find in the log" placeholder="Find" value=${text} onInput=${(event) => setQuery({ find: event.currentTarget.value })} />`}>
     ${state === "lost" && html`<${Failure} problem=${{ title: "The log does not come", detail: "The stream was refused. What is here already stays." }} onRetry=${again} />`}
     ${lines.length === 0 ? html`<${None} state=${state} />` : html`
       ${dropped > 0 && html`<p class="log-dropped soft">${count(dropped)} earlier lines are not shown; <code>tocsin executions logs ${execution}</code> has them all.</p>`}

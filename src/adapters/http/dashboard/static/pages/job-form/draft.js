@@ -1,5 +1,6 @@
 // A job as a form has it, all texts, and the document that the node takes.
-import { MINE } from "../../lib/time.js";
+import { serverNow } from "../../lib/api.js";
+import { MINE, isInterval } from "../../lib/time.js";
 
 export const UNITS = [["s", "seconds"], ["m", "minutes"], ["h", "hours"], ["d", "days"]];
 export const WEEKDAYS = [["1", "Mon"], ["2", "Tue"], ["3", "Wed"], ["4", "Thu"], ["5", "Fri"], ["6", "Sat"], ["0", "Sun"]];
@@ -18,7 +19,7 @@ export const emptyDraft = () => ({
   time: "02:00",
   weekdays: ["1"],
   expression: "0 9 * * 1-5",
-  at: wallOf(Date.now() + HOUR_MS, MINE),
+  at: wallOf(serverNow() + HOUR_MS, MINE),
   timezone: MINE,
   handler_type: "http",
   handler_name: "",
@@ -78,7 +79,8 @@ function callOf({ method = "GET", url = "", headers = {}, body = null }) {
     method,
     url,
     headers: Object.entries(headers).map(([name, value]) => `${name}: ${value}`).join("\n"),
-    body: body === null ? "" : typeof body === "string" ? body : JSON.stringify(body, null, 2),
+    // A text that would be read as JSON is written as JSON, so that it stays one.
+    body: body === null ? "" : typeof body === "string" && bodyOf(body) === body ? body : JSON.stringify(body, null, 2),
   };
 }
 
@@ -87,16 +89,16 @@ export function timing(draft) {
   const { kind, amount, unit, time, weekdays, expression, at, timezone, isRecurring } = draft;
   // A job that ends some day remains one, whatever its schedule.
   const typed = (type) => (isRecurring ? "recurring" : type);
-  const [hour, minute] = time.split(":").map(Number);
+  const [hour, minute = NaN] = time.split(":").map(Number);
   if (kind === "event") return { type: "event", timezone };
   if (kind === "every") return { type: typed("interval"), schedule: `every ${amount}${unit}`, timezone };
   if (kind === "once") return at ? { type: "one_time", schedule: instantOf(at, timezone), timezone } : { type: "one_time", schedule: "", timezone };
-  if (kind === "cron") return { type: typed(/^(every|P)/.test(expression.trim()) ? "interval" : "cron"), schedule: expression.trim(), timezone };
+  if (kind === "cron") return { type: typed(isInterval(expression) ? "interval" : "cron"), schedule: expression.trim(), timezone };
   if (Number.isNaN(minute)) return { type: "cron", schedule: "", timezone };
   return { type: typed("cron"), schedule: `${minute} ${hour} * * ${kind === "daily" ? "*" : [...weekdays].sort().join()}`, timezone };
 }
 
-/** The whole document. Throws a SyntaxError whose `field` says where JSON cannot be read. */
+/** The whole document. Throws a SyntaxError whose `field` says where something cannot be read. */
 export function documentOf(draft) {
   const { type, schedule, timezone } = timing(draft);
   return {
@@ -110,13 +112,13 @@ export function documentOf(draft) {
     handler_type: draft.handler_type,
     ...(draft.handler_type === "function" ? { handler_name: draft.handler_name.trim() } : {}),
     payload: payloadOf(draft),
-    max_retries: Number(draft.max_retries),
-    retry_delay_ms: Math.round(Number(draft.retry_delay_s) * 1000),
+    max_retries: numberOf("max_retries", draft.max_retries),
+    retry_delay_ms: Math.round(numberOf("retry_delay_ms", draft.retry_delay_s) * 1000),
     backoff: draft.backoff,
-    timeout_ms: Math.round(Number(draft.timeout_s) * 1000),
+    timeout_ms: Math.round(numberOf("timeout_ms", draft.timeout_s) * 1000),
     overlap_policy: draft.overlap_policy,
     misfire_policy: draft.misfire_policy,
-    priority: Number(draft.priority),
+    priority: numberOf("priority", draft.priority),
   };
 }
 
@@ -136,15 +138,37 @@ function payloadOf(draft) {
   if (kind !== "http") return payload.trim() ? parsed("payload", payload) : null;
   // What has no field here, such as expect, is kept.
   const { headers: _headers, body: _body, ...rest } = given && typeof given === "object" && "url" in given ? given : {};
-  const lines = headers.split("\n").filter((line) => line.trim());
+  const named = headersOf(headers);
   return {
     ...rest,
     method,
     url: url.trim(),
-    ...(lines.length ? { headers: Object.fromEntries(lines.map((line) => [line.split(":")[0].trim(), line.slice(line.indexOf(":") + 1).trim()])) } : {}),
-    ...(body.trim() ? { body: bodyOf(body) } : {}),
+    ...(Object.keys(named).length ? { headers: named } : {}),
+    ...(body.trim() && takesBody(draft) ? { body: bodyOf(body) } : {}),
   };
 }
+
+/** Whether a call has a body: where its method takes one, or where the job has one all the same. */
+export const takesBody = ({ method, given }) => !["GET", "HEAD"].includes(method) || (given?.method === method && given.body !== undefined);
+
+function headersOf(text) {
+  const headers = {};
+  for (const line of text.split("\n").filter((each) => each.trim())) {
+    const [, name, value] = /^\s*([^:\s]+)\s*:(.*)$/.exec(line) ?? [];
+    if (name === undefined) throw misread("payload.headers", `This is no header: ${line.trim()}`);
+    if (Object.keys(headers).some((each) => each.toLowerCase() === name.toLowerCase())) throw misread("payload.headers", `${name} is there twice`);
+    headers[name] = value.trim();
+  }
+  return headers;
+}
+
+function numberOf(field, text) {
+  // Number takes nothing for 0.
+  if (!text.trim() || Number.isNaN(Number(text))) throw misread(field, "This takes a number");
+  return Number(text);
+}
+
+const misread = (field, message) => Object.assign(new SyntaxError(message), { field });
 
 /** JSON where it is JSON, and otherwise the text. */
 function bodyOf(text) {
@@ -159,7 +183,7 @@ function parsed(field, text) {
   try {
     return JSON.parse(text);
   } catch (problem) {
-    throw Object.assign(new SyntaxError(`This is not JSON: ${problem.message}`), { field });
+    throw misread(field, `This is not JSON: ${problem.message}`);
   }
 }
 

@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from "../../lib/html.js";
 import { api } from "../../lib/api.js";
 import { useResource } from "../../lib/resource.js";
-import { absolute, day, differs, myZone, timeOfDay } from "../../lib/time.js";
+import { absolute, day, differs, isZoned, known, timeOfDay, weekday, zoneOf } from "../../lib/time.js";
 import { Icon } from "../../ui/icons.js";
 import { Relative } from "../../ui/when.js";
 
@@ -13,22 +13,23 @@ const PAUSE_MS = 250;
 export function Fires({ timing, before, onWrong }) {
   const settled = useSettled(timing);
   const { type, schedule, timezone } = settled;
-  const zone = zoneOf(settled);
   const wanted = type !== "event";
   const next = useResource(wanted ? (signal) => preview(settled, signal) : null, [schedule, timezone, type]);
+  // The times that are there are of the zone that was asked about, whatever is typed by now.
+  const zone = next.data?.zone;
   const old = useResource(before?.schedule ? (signal) => fired(before, signal) : null, [before?.schedule, before?.timezone]);
   useEffect(() => onWrong(wanted ? next.problem : null), [next.problem, wanted]);
   if (!wanted) return null;
   const isChanged = before?.schedule && (before.schedule !== schedule || before.timezone !== timezone);
   return html`<div class="fires">
-    ${next.data && !next.problem && html`<p class="fires-words" role="status"><${Icon} name="calendar" /><strong>${next.data.description}</strong>${timezone !== "UTC" && type !== "interval" && html`<span class="soft">${timezone}</span>`}</p>`}
+    ${next.data && !next.problem && html`<p class="fires-words" role="status"><${Icon} name="calendar" /><strong>${next.data.description}</strong>${zone !== "UTC" && isZoned(settled) && html`<span class="soft">${zone}</span>`}</p>`}
     ${next.problem ? html`<p class="soft">The next fires show here once the schedule can be read.</p>`
       : next.data && isChanged && old.data ? html`<${Difference} before=${old.data.fires} after=${next.data.fires} zone=${zone} />`
       : next.data && html`<${Times} label="Next fires" fires=${next.data.fires} zone=${zone} />`}
   </div>`;
 }
 
-const preview = ({ schedule, timezone }, signal) => api.schedules.preview({ schedule, timezone, count: FIRES }, signal);
+const preview = async (timing, signal) => ({ ...(await api.schedules.preview({ schedule: timing.schedule, timezone: timing.timezone, count: FIRES }, signal)), zone: zoneOf(timing) });
 
 /** What a job would go on to do: it counts its interval from where it is, a schedule that is new from now. */
 const fired = (before, signal) => (before.job ? api.jobs.preview(before.job, { count: FIRES }, signal) : preview(before, signal));
@@ -44,20 +45,15 @@ function useSettled(value) {
   return settled;
 }
 
-/** An interval is the same on every clock, and so it is shown on the reader's. */
-export const zoneOf = ({ type, timezone }) => (type === "interval" ? myZone() : timezone);
-
 export function Times({ label, fires, zone }) {
   if (fires.length === 0) return html`<p class="soft">It would never fire: no time to come matches.</p>`;
-  return html`<ol class="times" aria-label=${label}>${fires.map((fire) => html`<li key=${fire.scheduled_at}><${Time} fire=${fire} zone=${zone} /><span class="soft"><${Relative} at=${fire.scheduled_at} /></span></li>`)}</ol>`;
+  return html`${known(zone) !== zone && html`<p class="soft">This browser does not know ${zone}: times are in UTC.</p>`}<ol class="times" aria-label=${label}>${fires.map((fire) => html`<li key=${fire.scheduled_at}><${Time} fire=${fire} zone=${zone} /><span class="soft"><${Relative} at=${fire.scheduled_at} /></span></li>`)}</ol>`;
 }
 
 function Time({ fire: { scheduled_at, note, skipped }, zone }) {
-  return html`<span class=${skipped ? "is-skipped" : ""}><span class="numeric">${weekday(scheduled_at, zone)} ${day(scheduled_at, { zone })} <strong>${timeOfDay(scheduled_at, { zone, seconds: true })}</strong></span>
+  return html`<span class=${skipped ? "is-skipped" : ""}><span class="numeric">${weekday(scheduled_at, { zone })} ${day(scheduled_at, { zone })} <strong>${timeOfDay(scheduled_at, { zone, seconds: true })}</strong></span>
     ${differs(scheduled_at, zone) && html` <span class="soft">${absolute(scheduled_at)} here</span>`}${note && html` <span class="tone-timeout">${note}</span>`}</span>`;
 }
-
-const weekday = (at, zone) => new Intl.DateTimeFormat("en-GB", { weekday: "short", timeZone: zone }).format(new Date(at));
 
 /** The times of both in one list: those that stay, those that come, and those that go. */
 function Difference({ before, after, zone }) {

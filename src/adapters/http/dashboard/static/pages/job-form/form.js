@@ -4,7 +4,7 @@ import { api } from "../../lib/api.js";
 import { useResource } from "../../lib/resource.js";
 import { Choice, Select, TextArea, TextField } from "../../ui/form.js";
 import { Card } from "../../ui/page.js";
-import { UNITS, WEEKDAYS } from "./draft.js";
+import { UNITS, WEEKDAYS, takesBody } from "./draft.js";
 
 const KINDS = [["every", "Every …"], ["daily", "Daily"], ["weekly", "Weekly"], ["once", "Once"], ["cron", "Cron"], ["event", "On demand"]];
 const HANDLERS = [["http", "HTTP call"], ["function", "Function"], ["command", "Command"]];
@@ -15,7 +15,7 @@ const BACKOFFS = [["exponential", "Twice as long each time"], ["fixed", "The sam
 const ZONES = Intl.supportedValuesOf?.("timeZone") ?? [];
 
 /** `draft` with `set(changes)`; `wrong(field)` gives what the node said about a field. */
-export function Fields({ draft, set, wrong, timing, isNew }) {
+export function Fields({ draft, set, wrong, timing }) {
   const field = (name, rest) => ({ value: draft[name], onInput: (value) => set({ [name]: value }), error: wrong(name), ...rest });
   const pick = (name, rest) => ({ value: draft[name], onChange: (value) => set({ [name]: value }), error: wrong(name), ...rest });
   return html`
@@ -73,7 +73,7 @@ function What({ draft, field, pick, wrong }) {
     return html`<${Select} ...${pick("method", { label: "Method", options: METHODS, error: of("method") })} />
       <${TextField} ...${field("url", { label: "Address", type: "url", mono: true, isRequired: true, isWide: true, error: of("url") ?? wrong("payload") })} />
       <${TextArea} ...${field("headers", { label: "Headers", mono: true, rows: 2, error: of("headers"), hint: html`One a line, such as <code>Accept: text/plain</code>` })} />
-      ${!["GET", "HEAD"].includes(draft.method) && html`<${TextArea} ...${field("body", { label: "Body", mono: true, error: of("body"), hint: "JSON, or else text." })} />`}`;
+      ${takesBody(draft) && html`<${TextArea} ...${field("body", { label: "Body", mono: true, error: of("body"), hint: "JSON, or else text." })} />`}`;
   }
   if (draft.handler_type === "command" && !draft.isRaw) {
     return html`<${TextArea} ...${field("shell", { label: "Line for /bin/sh", mono: true, rows: 3, isRequired: true, error: of("shell") ?? wrong("payload") ?? wrong("handler_type") ?? wrong("handler_name"), hint: html`Only where a node allows commands: <code>TOCSIN_ALLOW_COMMANDS=true</code>` })} />`;

@@ -1,6 +1,7 @@
 // What a job does, in words.
 import { html } from "../../lib/html.js";
 import { duration, plural } from "../../lib/format.js";
+import { isZoned } from "../../lib/time.js";
 import { Card, Facts } from "../../ui/page.js";
 import { Absolute } from "../../ui/when.js";
 
@@ -19,7 +20,7 @@ export function About({ job, words }) {
     ["Does", html`<${Handler} job=${job} />`],
     ["Fires", type === "event" ? "on demand: an event handler or a person starts it" : (words ?? html`<${Planned} job=${job} />`)],
     ["Schedule", type === "event" || type === "one_time" ? null : html`<code>${schedule}</code>`],
-    ["Zone", type === "cron" || type === "one_time" || type === "recurring" ? timezone : null],
+    ["Zone", isZoned(job) ? timezone : null],
     ["From", start_date && html`<${Absolute} at=${start_date} />`],
     ["Until", end_date && html`<${Absolute} at=${end_date} />`],
     ["At most", max_executions && plural(max_executions, "run")],

@@ -6,7 +6,9 @@ import { navigate } from "../../lib/router.js";
 import { Button, Menu } from "../../ui/button.js";
 import { Dialog, confirmed } from "../../ui/dialog.js";
 import { TextArea } from "../../ui/form.js";
-import { doing } from "../../ui/toast.js";
+import { Failure } from "../../ui/states.js";
+import { doing, said } from "../../ui/toast.js";
+import { cancelJob } from "./acts.js";
 
 export function Actions({ job, reload, onRun, onEdit }) {
   const { id, name, status } = job;
@@ -19,20 +21,13 @@ export function Actions({ job, reload, onRun, onEdit }) {
     <${Menu} label=${`More actions for ${name}`} tone="plain" size="medium" items=${[
       { label: "All its executions", icon: "executions", href: `/executions?job_id=${id}` },
       null,
-      { label: "Cancel for good", icon: "cancel", tone: "danger", disabled: isOver, onClick: () => cancel(job, reload) },
+      { label: "Cancel for good", icon: "cancel", tone: "danger", disabled: isOver, onClick: () => cancelJob(job, reload) },
       { label: "Delete", icon: "trash", tone: "danger", onClick: () => remove(job) },
     ]} />
     ${status === "active" && html`<${Button} icon="pause" onClick=${pause}>Pause</${Button}>`}
     ${status === "paused" && html`<${Button} icon="resume" onClick=${resume}>Resume</${Button}>`}
     <${Button} icon="edit" onClick=${onEdit} disabled=${isOver}>Edit</${Button}>
     <${Button} tone="primary" icon="play" onClick=${onRun} disabled=${isOver}>Run now</${Button}>`;
-}
-
-async function cancel({ id, name }, reload) {
-  const text = "It fires no more, and what of it is pending or running is cancelled. This cannot be taken back; its executions stay to be read.";
-  if (!(await confirmed({ title: `Cancel ${name} for good?`, text, action: "Cancel the job" }))) return;
-  await doing(() => api.jobs.cancel(id), `${name} is cancelled`, "Not cancelled");
-  reload();
 }
 
 async function remove({ id, name, version }) {
@@ -47,6 +42,7 @@ export function RunNow({ job: { id, name, payload }, onClose }) {
   const own = payload === null ? "" : JSON.stringify(payload, null, 2);
   const [text, setText] = useState(own);
   const [error, setError] = useState(null);
+  const [refusal, setRefusal] = useState(null);
   const run = async (event) => {
     event?.preventDefault();
     let body;
@@ -56,14 +52,21 @@ export function RunNow({ job: { id, name, payload }, onClose }) {
       setError(`This is not JSON: ${problem.message}`);
       return;
     }
-    const made = await doing(() => api.jobs.trigger(id, body), `${name} runs now`, "Not run");
-    if (made) navigate(`/executions/${made.id}`);
+    setRefusal(null);
+    try {
+      const made = await api.jobs.trigger(id, body);
+      said(`${name} runs now`);
+      navigate(`/executions/${made.id}`);
+    } catch (problem) {
+      setRefusal(problem);
+    }
   };
   const typed = (value) => {
     setText(value);
     setError(null);
   };
   return html`<${Dialog} title=${`Run ${name} now`} onClose=${onClose} footer=${html`<${Button} onClick=${onClose}>Not now</${Button}><${Button} tone="primary" icon="play" onClick=${run}>Run now</${Button}>`}>
+    ${refusal && html`<${Failure} problem=${refusal} title="Not run" />`}
     <form onSubmit=${run}><${TextArea} label="Payload of this run" mono rows=${8} value=${text} onInput=${typed} error=${error} hint="JSON; as it stands here it is the job's own. Empty means none." /></form>
   </${Dialog}>`;
 }

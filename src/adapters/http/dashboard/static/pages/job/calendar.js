@@ -4,7 +4,7 @@ import { api, serverNow } from "../../lib/api.js";
 import { brief, count } from "../../lib/format.js";
 import { useResource } from "../../lib/resource.js";
 import { setQuery } from "../../lib/router.js";
-import { myZone, timeOfDay } from "../../lib/time.js";
+import { timeOfDay, zoneOf } from "../../lib/time.js";
 import { clock } from "../../lib/preferences.js";
 import { useStore } from "../../lib/store.js";
 import { Button } from "../../ui/button.js";
@@ -18,7 +18,7 @@ const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
 
 export function Calendar({ job, month: given }) {
   useStore(clock);
-  const zone = job.type === "interval" || job.type === "event" ? myZone() : job.timezone;
+  const zone = zoneOf(job);
   const today = dateIn(serverNow(), zone);
   const month = MONTH.test(given ?? "") ? given : today.slice(0, 7);
   const days = useResource((signal) => api.jobs.calendar(job.id, { month, timezone: zone }, signal), [job.id, month, zone, job.version], {

@@ -14,6 +14,9 @@ export function Edit({ job, onDone }) {
   const begun = useRef(job);
   const [draft, setDraft] = useState(() => draftOf(job));
   const [turn, setTurn] = useState(0);
+  const isSame = asShown(job) === asShown(begun.current);
+  // What else changed, such as that it is paused, takes nothing away from what is typed.
+  if (isSame && job.version > begun.current.version) begun.current = job;
   const { id, name, version } = begun.current;
   const before = begun.current.schedule ? { schedule: begun.current.schedule, timezone: begun.current.timezone, job: begun.current.next_run && id } : null;
   const leave = () => setQuery({ edit: null });
@@ -21,6 +24,7 @@ export function Edit({ job, onDone }) {
     const changes = changesOf(documentOf(draftOf(begun.current)), documentOf(draft));
     if (Object.keys(changes).length > 0) {
       const changed = await api.jobs.update(id, changes, version);
+      begun.current = changed;
       said(`${changed.name} is changed`);
       await onDone();
     }
@@ -31,10 +35,13 @@ export function Edit({ job, onDone }) {
     setDraft(draftOf(job));
     setTurn(turn + 1);
   };
-  const isOutdated = JSON.stringify(documentOf(draftOf(job))) !== JSON.stringify(documentOf(draftOf(begun.current)));
+  const isOutdated = job.version > version;
   return html`<${Page} title=${`Edit ${name}`} above=${[{ label: "Jobs", href: "/jobs" }, { label: name, href: `/jobs/${id}` }]}>
     ${isOutdated && html`<${Failure} problem=${{ title: "Somebody changed this job meanwhile", detail: "Load it again to see how it is now; what you typed is lost then." }} onRetry=${renew} />`}
     <${Editor} key=${turn} draft=${draft} set=${(changes) => setDraft((old) => ({ ...old, ...changes }))} before=${before} onSave=${save} what="Not changed"
       buttons=${html`<${Button} onClick=${leave}>Leave it as it was</${Button}><${Button} tone="primary" type="submit">Save changes</${Button}>`} />
   </${Page}>`;
 }
+
+/** What the form shows of a job. */
+const asShown = (job) => JSON.stringify({ ...draftOf(job), at: job.schedule });

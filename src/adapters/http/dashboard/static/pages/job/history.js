@@ -6,9 +6,9 @@ import { setQuery } from "../../lib/router.js";
 import { Button } from "../../ui/button.js";
 import { Card } from "../../ui/page.js";
 import { Awaited, Empty } from "../../ui/states.js";
-import { wordOf } from "../../ui/status.js";
-import { Pager, Table } from "../../ui/table.js";
-import { STATUSES, columns } from "../execution/rows.js";
+import { EXECUTION_STATUSES, wordOf } from "../../ui/status.js";
+import { Listed, Table } from "../../ui/table.js";
+import { columns } from "../execution/rows.js";
 
 const PAGE_SIZE = 20;
 
@@ -20,11 +20,9 @@ export function History({ job, query }) {
     wants: (fact) => fact.data.job_id === job.id,
   });
   return html`<${Card} title="History" flush aside=${html`<select class="input is-fit" aria-label="Status of executions" onChange=${(event) => setQuery({ status: event.currentTarget.value, offset: null })}>
-      <option value="" selected=${!status}>All outcomes</option>${STATUSES.map((each) => html`<option value=${each} selected=${each === status}>${wordOf(each)}</option>`)}</select>`}>
-    <${Awaited} of=${history} lines=${6}>${(page) => page.items.length === 0
-      ? html`<${Nothing} status=${status} />`
-      : html`<${Table} label="Executions of this job" rows=${page.items} rowKey=${({ id }) => id} columns=${columns(null, history.reload)} />
-        <${Pager} page=${{ ...page, offset: page.offset ?? offset }} what="executions" onMove=${(next) => setQuery({ offset: next || null }, { replace: false })} />`}</${Awaited}>
+      <option value="" selected=${!status}>All outcomes</option>${EXECUTION_STATUSES.map((each) => html`<option value=${each} selected=${each === status}>${wordOf(each)}</option>`)}</select>`}>
+    <${Awaited} of=${history} lines=${6}>${(page) => html`<${Listed} page=${page} offset=${offset} what="executions" none=${html`<${Nothing} status=${status} />`}>
+      <${Table} isStale=${history.isStale} label="Executions of this job" rows=${page.items} rowKey=${({ id }) => id} columns=${columns(null, history.reload, job)} /></${Listed}>`}</${Awaited}>
   </${Card}>`;
 }
 

@@ -2,13 +2,14 @@
 import { html } from "../../lib/html.js";
 import { api } from "../../lib/api.js";
 import { NONE, duration } from "../../lib/format.js";
+import { isInterval, zoneOf } from "../../lib/time.js";
 import { Menu } from "../../ui/button.js";
-import { confirmed } from "../../ui/dialog.js";
 import { Sparkline } from "../../ui/sparkline.js";
 import { Mark, Tag, wordOf } from "../../ui/status.js";
 import { Strip } from "../../ui/strip.js";
 import { doing } from "../../ui/toast.js";
 import { When } from "../../ui/when.js";
+import { cancelJob } from "../job/acts.js";
 
 const SHOWN_TAGS = 3;
 const NO_RUN = { paused: "paused", cancelled: "cancelled", completed: "completed", failed: "failed" };
@@ -18,14 +19,10 @@ export const columns = (outcomes, reload) => [
   { key: "name", title: "Job", sort: "name", card: "title", cell: (job) => html`<${Name} job=${job} />` },
   { key: "schedule", title: "Schedule", cell: (job) => html`<${Schedule} job=${job} />` },
   { key: "next", title: "Next run", sort: "next_run", cell: (job) => html`<${When} at=${job.next_run} zone=${zoneOf(job)} none=${NO_RUN[job.status] ?? (job.type === "event" ? "on demand" : NONE)} />` },
-  { key: "outcomes", title: "Last 50", card: "wide", cell: (job) => html`<${Strip} outcomes=${outcomes && (outcomes.get(job.id) ?? [])} name=${job.name} />` },
+  { key: "outcomes", title: "Last 50", card: "wide", cell: (job) => html`<${Strip} outcomes=${outcomes?.get(job.id) ?? null} name=${job.name} />` },
   { key: "durations", title: "Durations", cell: (job) => html`<${Durations} job=${job} outcomes=${outcomes?.get(job.id) ?? []} />` },
   { key: "actions", title: html`<span class="unseen">Actions</span>`, label: "", cell: (job) => html`<${Menu} label=${`Actions for ${job.name}`} items=${actions(job, reload)} />` },
 ];
-
-/** An interval is the same on every clock. */
-const zoneOf = ({ type, schedule, timezone }) => (type === "one_time" || isCron(schedule ?? "") ? timezone : undefined);
-const isCron = (schedule) => !/^(every|P)/.test(schedule);
 
 function Name({ job }) {
   const { id, name, status, tags, consecutive_failures: failures } = job;
@@ -41,7 +38,8 @@ function Name({ job }) {
 function Schedule({ job: { type, schedule, timezone } }) {
   if (type === "event") return html`<span class="soft">on events</span>`;
   if (type === "one_time") return html`<span class="soft">once</span>`;
-  return html`<span class="schedule"><span class=${isCron(schedule) ? "mono" : ""}>${schedule}</span>${isCron(schedule) && timezone !== "UTC" && html`<span class="soft">${timezone}</span>`}</span>`;
+  const isCron = !isInterval(schedule);
+  return html`<span class="schedule"><span class=${isCron ? "mono" : ""}>${schedule}</span>${isCron && timezone !== "UTC" && html`<span class="soft">${timezone}</span>`}</span>`;
 }
 
 function Durations({ job, outcomes }) {
@@ -63,13 +61,6 @@ function actions(job, reload) {
       : { label: "Pause", icon: "pause", disabled: status !== "active", onClick: act(() => api.jobs.pause(id), `${name} is paused`, "Not paused") },
     { label: "Its executions", icon: "executions", href: `/executions?job_id=${id}` },
     null,
-    { label: "Cancel for good", icon: "cancel", tone: "danger", disabled: status === "cancelled", onClick: () => cancel(job, reload) },
+    { label: "Cancel for good", icon: "cancel", tone: "danger", disabled: status === "cancelled", onClick: () => cancelJob(job, reload) },
   ];
-}
-
-async function cancel({ id, name }, reload) {
-  const text = "It fires no more, and what of it is pending or running is cancelled. This cannot be taken back; its executions stay to be read.";
-  if (!(await confirmed({ title: `Cancel ${name} for good?`, text, action: "Cancel the job" }))) return;
-  await doing(() => api.jobs.cancel(id), `${name} is cancelled`, "Not cancelled");
-  reload();
 }

@@ -13,17 +13,19 @@ import { hasConditions, sortOf } from "./query.js";
 const TYPES = [["", "Any type"], ["interval", "Interval"], ["cron", "Cron"], ["recurring", "Recurring"], ["one_time", "One time"], ["event", "Event"]];
 const SORTS = [["created_at desc", "Newest first"], ["next_run asc", "Next run"], ["name asc", "Name"], ["priority desc", "Priority"]];
 
-export function Filters({ query }) {
+/** Jobs are counted by how they stand once `isCounted`, that the list itself does not wait for it. */
+export function Filters({ query, isCounted }) {
   const search = useRef(null);
-  const metrics = useResource((signal) => api.metrics("1h", signal), [], { facts: ["tocsin.job."] });
+  const metrics = useResource(isCounted ? (signal) => api.metrics("1h", signal) : null, [isCounted], { facts: ["tocsin.job."] });
   const statuses = query.getAll("status");
   const narrow = (changes) => setQuery({ ...changes, offset: null });
   const toggle = (status) => narrow({ status: statuses.includes(status) ? statuses.filter((each) => each !== status) : [...statuses, status] });
   const { by, order } = sortOf(query);
-  const counted = metrics.data?.jobs ?? {};
+  const counted = metrics.problem ? {} : metrics.data?.jobs ?? {};
+  const isShown = (status) => metrics.problem || counted[status] || statuses.includes(status);
   return html`<div class="filters">
     <${Search} input=${search} label="Search jobs by name" placeholder="Search names" value=${query.get("q") ?? ""} onSearch=${(q) => narrow({ q })} />
-    <div class="row is-tight" role="group" aria-label="Status">${JOB_STATUSES.filter((status) => counted[status] || statuses.includes(status)).map((status) => html`
+    <div class="row is-tight" role="group" aria-label="Status">${JOB_STATUSES.filter(isShown).map((status) => html`
       <button key=${status} type="button" class="button is-small" aria-pressed=${String(statuses.includes(status))} onClick=${() => toggle(status)}><${Mark} status=${status} />${wordOf(status)}<span class="soft numeric">${counted[status] === undefined ? "" : brief(counted[status])}</span></button>`)}</div>
     <select class="input is-fit" aria-label="Type" onChange=${(event) => narrow({ type: event.currentTarget.value })}>${TYPES.map(([value, name]) => html`<option value=${value} selected=${(query.get("type") ?? "") === value}>${name}</option>`)}</select>
     <select class="input is-fit" aria-label="Order" onChange=${(event) => sorted(event.currentTarget.value)}>

@@ -1,10 +1,10 @@
 // How much was done and how late it began, over a period.
-import { html, useMemo } from "../../lib/html.js";
+import { html, useEffect, useMemo } from "../../lib/html.js";
 import { api } from "../../lib/api.js";
 import { brief, count, duration, percent } from "../../lib/format.js";
 import { useResource } from "../../lib/resource.js";
 import { navigate } from "../../lib/router.js";
-import { Chart } from "../../ui/chart.js";
+import { Chart, drawing } from "../../ui/chart.js";
 import { Card } from "../../ui/page.js";
 import { Awaited } from "../../ui/states.js";
 
@@ -13,6 +13,8 @@ const ENDS = [["completed", "succeeded", "success"], ["failed", "failed", "faile
 
 export function Charts({ period }) {
   const series = useResource((signal) => api.series(period, signal), [period], { facts: period === "1h" ? ["tocsin.execution."] : [], every: REFRESH_MS });
+  // What draws them comes while the node counts; should it not, the charts say so.
+  useEffect(() => void drawing().catch(() => null), []);
   return html`<div class="charts">
     <${Card} title="Throughput" aside=${bucketWords(series.data)}><${Awaited} of=${series} lines=${6}>${(data) => html`<${Throughput} data=${data} />`}</${Awaited}></${Card}>
     <${Card} title="Lateness" aside="start after nominal time"><${Awaited} of=${series} lines=${6}>${(data) => html`<${Lateness} data=${data} />`}</${Awaited}></${Card}>

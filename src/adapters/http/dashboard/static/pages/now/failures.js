@@ -1,7 +1,6 @@
 // What failed last, with what it said, and a way to run it again.
 import { html } from "../../lib/html.js";
 import { api, jobNames } from "../../lib/api.js";
-import { shortId } from "../../lib/format.js";
 import { useResource } from "../../lib/resource.js";
 import { Button } from "../../ui/button.js";
 import { Card } from "../../ui/page.js";
@@ -10,6 +9,7 @@ import { Mark, wordOf } from "../../ui/status.js";
 import { Table } from "../../ui/table.js";
 import { doing } from "../../ui/toast.js";
 import { Relative } from "../../ui/when.js";
+import { nameOf } from "../execution/rows.js";
 
 const LIMIT = 6;
 const ENDED_BADLY = ["failed", "timeout"];
@@ -17,7 +17,7 @@ const FACTS = ["tocsin.execution.failed", "tocsin.execution.timed_out"];
 
 async function load(signal) {
   const { items, total } = await api.executions.list({ status: ENDED_BADLY, limit: LIMIT }, signal);
-  return { items, total, names: await jobNames(items.map((each) => each.job_id), signal) };
+  return { items, total, names: await jobNames(items.map((each) => each.job_id)) };
 }
 
 export function Failures() {
@@ -30,10 +30,10 @@ export function Failures() {
 }
 
 const columns = (names, reload) => [
-  { key: "job", title: "Job", card: "title", cell: ({ id, job_id, status }) => html`<a class="row is-tight strong" href=${`/executions/${id}`}><${Mark} status=${status} />${names.get(job_id) ?? shortId(job_id)}<span class="unseen">${wordOf(status)}</span></a>` },
+  { key: "job", title: "Job", card: "title", cell: ({ id, job_id, status }) => html`<a class="row is-tight strong" href=${`/executions/${id}`}><${Mark} status=${status} />${nameOf({ job_id }, names)}<span class="unseen">${wordOf(status)}</span></a>` },
   { key: "error", title: "Error", cell: ({ error, error_type }) => html`<span class="error-line" title=${error}><code>${error_type}</code> <span class="soft">${error}</span></span>` },
   { key: "at", title: "When", cell: ({ scheduled_at }) => html`<${Relative} at=${scheduled_at} />` },
-  { key: "actions", title: html`<span class="unseen">Actions</span>`, label: "", cell: (row) => html`<${Button} size="small" icon="retry" label=${`Retry ${names.get(row.job_id)}`} onClick=${() => retry(row, names.get(row.job_id), reload)}>Retry</${Button}>` },
+  { key: "actions", title: html`<span class="unseen">Actions</span>`, label: "", cell: (row) => html`<${Button} size="small" icon="retry" label=${`Retry ${nameOf(row, names)}`} onClick=${() => retry(row, nameOf(row, names), reload)}>Retry</${Button}>` },
 ];
 
 async function retry({ id }, name, reload) {

@@ -2,6 +2,7 @@
 import { html } from "../../lib/html.js";
 import { api } from "../../lib/api.js";
 import { count, parts, plural } from "../../lib/format.js";
+import { useHealth } from "../../lib/health.js";
 import { useResource } from "../../lib/resource.js";
 import { Menu } from "../../ui/button.js";
 import { confirmed } from "../../ui/dialog.js";
@@ -16,8 +17,8 @@ const GONE = new Set(["stopped", "dead"]);
 const GONE_SHOWN = 2;
 
 export function Health() {
-  const health = useResource((signal) => api.health(signal), [], { facts: ["tocsin.node.", "tocsin.ledger."], every: REFRESH_MS });
-  return html`<${Card} title="Health" aside=${health.data && html`<${Badge} status=${health.data.status} />`}><${Awaited} of=${health}>${(data) => html`
+  const health = useHealth();
+  return html`<${Card} title="Health" aside=${health.data && !health.problem && html`<${Badge} status=${health.data.status} />`}><${Awaited} of=${health}>${(data) => html`
     ${data.issues.length > 0 && html`<ul class="issues">${data.issues.map((issue) => html`<li>${issue}</li>`)}</ul>`}
     <${Parts} components=${data.components} />
     <p class="soft uptime">This node is up for ${parts(Math.round(data.uptime_seconds))}.</p>`}</${Awaited}></${Card}>`;
