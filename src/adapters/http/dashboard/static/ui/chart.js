@@ -102,7 +102,14 @@ function options(uPlot, { box, at, series, format, height, least, setUnder, pick
 function drawn(uPlot, colour, kind) {
   if (kind === "bars") return { stroke: colour, fill: colour, width: 0, paths: uPlot.paths.bars({ size: [0.72, 18], radius: 0.15 }), points: { show: false } };
   if (kind === "points") return { stroke: colour, width: 0, points: { show: true, size: 5, fill: colour, width: 0 } };
-  return { stroke: colour, width: 1.5, points: { show: false }, spanGaps: false };
+  return { stroke: colour, width: 1.5, points: { show: false, size: 4, fill: colour, width: 0, filter: alone }, spanGaps: false };
+}
+
+/** Values between gaps: a line has nowhere to go from them, so that they are drawn as points. */
+function alone(plot, series) {
+  const values = plot.data[series];
+  const found = values.flatMap((value, index) => (value != null && values[index - 1] == null && values[index + 1] == null ? [index] : []));
+  return found.length ? found : null;
 }
 
 // The whole stack is drawn first, and what is lower in it over that.

@@ -90,9 +90,11 @@ function Scale({ now }) {
 }
 
 function Lane({ fires, now }) {
-  const [{ job_id, name, scheduled_at }] = fires;
+  const { job_id, name } = fires[0];
+  // Between two looks some fires pass.
+  const next = fires.find(({ at }) => at >= now) ?? fires.at(-1);
   const ticks = fires.map(({ at }) => `M${(Math.max(0, (at - now) / HOUR_MS) * 1000).toFixed(1)} 4v8`).join("");
   return html`<li class="lane"><a class="cut" href=${`/jobs/${job_id}`}>${name}</a>
     <svg viewBox="0 0 1000 16" preserveAspectRatio="none" aria-hidden="true"><path class="lane-line" d="M0 8H1000" /><path class="lane-ticks" d=${ticks} /></svg>
-    <span class="lane-next soft"><${Relative} at=${scheduled_at} /></span></li>`;
+    <span class="lane-next soft"><${Relative} at=${next.scheduled_at} /></span></li>`;
 }
