@@ -10,9 +10,9 @@ import pytest
 from tests.contracts.steps import trigger
 from tests.makers import START, a_job, an_event_job, planner
 from tocsin.adapters.postgres.filters import EVER
-from tocsin.adapters.postgres.frontier import Frontier
+from tocsin.adapters.postgres.frontier import NOTED_MARGIN, Frontier
 from tocsin.adapters.system import ManualClock
-from tocsin.domain.job import JobType
+from tocsin.domain.job import JobType, OverlapPolicy
 from tocsin.ports.storage import Storage
 
 if TYPE_CHECKING:
@@ -169,3 +169,25 @@ def test_after_the_clock_was_set_back_looks_begin_anew_until_one_succeeds() -> N
     assert [frontier.since(START), frontier.since(START)] == [EVER, EVER]
     frontier.move(START, START)
     assert frontier.since(START) == START - timedelta(minutes=2)
+
+
+def test_a_look_reaches_back_behind_now_as_far_as_its_margin() -> None:
+    frontier = Frontier(NOTED_MARGIN)
+    frontier.since(START)
+    frontier.move(None, START)
+
+    assert frontier.since(START) == START - NOTED_MARGIN
+
+
+async def test_a_look_through_pages_finds_each_of_a_backlog_once(storage: Storage, clock: ManualClock) -> None:
+    job = await storage.jobs.add(an_event_job(overlap_policy=OverlapPolicy.ALLOW_ALL))
+    stored = {row.id for row in await trigger(storage, job, 5)}
+    clock.advance(10)
+
+    after, seen = None, []
+    while page := await storage.ledger.undelivered(capabilities=None, grace=timedelta(seconds=1), limit=2, after=after):
+        seen += [dispatch.execution_id for dispatch, _ in page]
+        last, at = page[-1]
+        after = last.execution_id, at
+
+    assert (len(seen), set(seen)) == (5, stored)

@@ -31,7 +31,7 @@ from . import attempts, audit, finishing, firing, good_ends, last_ends, log_rows
 from .claims import Claims
 from .database import Database
 from .entries import hold_of
-from .frontier import Frontier
+from .frontier import NOTED_MARGIN, Frontier
 from .races import with_jobs_locked
 from .statements import statements
 from .transaction import Transaction
@@ -47,8 +47,8 @@ class PostgresLedger:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._due = Frontier()
-        self._dispatched = Frontier()
-        self._claimed = Frontier()
+        self._dispatched = Frontier(NOTED_MARGIN)
+        self._claimed = Frontier(NOTED_MARGIN)
         self._claims = Claims()
         self._ended_well: set[Hold] = set()
 

@@ -59,8 +59,10 @@ async def undelivered(
         after_at=after_at,
         after_id=after_id,
     )
-    [first] = await transaction.column(_LEDGER["first_dispatched"], since=since)
-    frontier.move(first, transaction.now)
+    if after is None:
+        # Once for all pages of a look through: it reads what ended since as well, as far as nobody could remove that.
+        [first] = await transaction.column(_LEDGER["first_dispatched"], since=since)
+        frontier.move(first, transaction.now)
     return [(dispatch_of(row), row["dispatched_at"]) for row in rows]
 
 
