@@ -59,6 +59,11 @@ class Terminal:
         return await eventually(code)
 
 
+def _without_size(variables: Mapping[str, str]) -> dict[str, str]:
+    """Leave out what workers of pytest are told: the screen has a size of its own."""
+    return {name: value for name, value in variables.items() if name not in {"COLUMNS", "LINES"}}
+
+
 @asynccontextmanager
 async def on_terminal(
     folder: Path, *arguments: str, columns: int = 120, variables: Mapping[str, str] = MappingProxyType({})
@@ -71,7 +76,7 @@ async def on_terminal(
     process = subprocess.Popen(  # noqa: ASYNC220, S603 - the program under test
         [sys.executable, "-m", "tocsin", *arguments],
         cwd=folder,
-        env={**environment_of(folder), "TERM": "xterm-256color", **variables},
+        env={**_without_size(environment_of(folder)), "TERM": "xterm-256color", **variables},
         stdin=screen,
         stdout=screen,
         stderr=screen,

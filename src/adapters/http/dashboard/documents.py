@@ -33,7 +33,7 @@ _MODULES: Final = "<!-- modules -->"
 _ASSETS: Final = re.compile("/assets/[^/]+/")
 _INLINE: Final = re.compile(r"<script(?: type=\"importmap\")?>(.*?)</script>", re.DOTALL)
 _IMPORT_MAP: Final = re.compile(r'<script type="importmap">(.*?)</script>')
-_IMPORTED: Final = re.compile(r'(?:from|import)\s*"([^"]+)"')
+_IMPORTED: Final = re.compile(r'(?<!")(?:from|import)\s*"([^"]+)"')
 
 
 def documents(template: str, modules: Mapping[str, str]) -> Mapping[str, str]:

@@ -106,14 +106,14 @@ RETURNING id;
 -- name: remove_flows
 -- Keys of flow control that say nothing any more.
 DELETE FROM event_flows
-WHERE (handler_id, flow_key) IN (
-    SELECT f.handler_id, f.flow_key
+WHERE ctid = ANY(ARRAY(
+    SELECT f.ctid
     FROM event_flows AS f
     WHERE f.gathering_id IS NULL AND f.expires_at <= :now
     ORDER BY f.expires_at
     LIMIT :limit
     FOR UPDATE SKIP LOCKED
-);
+));
 
 -- name: lock_flows
 -- The first lock of a transaction. A key that is not known yet gets its row here, so that whoever comes with it at the

@@ -104,11 +104,11 @@ WHERE (c.transaction_id, c.sequence) < (excluded.transaction_id, excluded.sequen
 
 -- name: trim
 -- What is old and each of these consumers has passed, who has passed nothing if it never said so, oldest first; and a
--- note of the last of it.
+-- note of the last of it. An array is read once: a join might ask again for others, and so remove more than the limit.
 WITH removed AS (
     DELETE FROM outbox
-    WHERE (transaction_id, sequence) IN (
-        SELECT o.transaction_id, o.sequence
+    WHERE ctid = ANY(ARRAY(
+        SELECT o.ctid
         FROM outbox AS o
         WHERE
             o.at < :before
@@ -122,7 +122,7 @@ WITH removed AS (
         ORDER BY o.transaction_id, o.sequence
         LIMIT :limit
         FOR UPDATE SKIP LOCKED
-    )
+    ))
     RETURNING transaction_id, sequence
 ),
 
