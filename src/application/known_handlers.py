@@ -26,7 +26,9 @@ class KnownHandlers:
             InvalidJob: names each field of the payload, or a type that no live node has.
             HandlerNotFound: no live node has the function, and `allow_unknown` is False.
         """
-        self.judge(definition, await self.known([definition.capability]), allow_unknown=allow_unknown)
+        may_be_anywhere = allow_unknown and definition.handler_type is HandlerType.FUNCTION
+        known = frozenset[str]() if may_be_anywhere else await self.known([definition.capability])
+        self.judge(definition, known, allow_unknown=allow_unknown)
 
     def judge(self, definition: JobDefinition, known: frozenset[str], *, allow_unknown: bool = False) -> None:
         """

@@ -33,11 +33,15 @@ _GOES_ON: Final = "the file no longer has it; it goes on unless --prune cancels 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruning:
-    """Whether jobs that the file no longer has are to be cancelled, even if none is left, and without asking."""
+    """The options that say what becomes of jobs that the file no longer has."""
 
-    wanted: bool
-    of_all: bool
-    yes: bool
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Cancel the jobs of this scope that the file no longer has.")
+    ] = False
+    prune_all: Annotated[
+        bool, typer.Option("--prune-all", help="With --prune and --yes: even if that leaves none of them.")
+    ] = False
+    yes: YesOption = False
 
 
 def register(imports: typer.Typer) -> None:
@@ -61,13 +65,7 @@ async def crontab(
     scope: Annotated[
         str, typer.Option(help="Keeps apart the crontabs of different people or machines: give each its own.")
     ] = "",
-    prune: Annotated[
-        bool, typer.Option("--prune", help="Cancel the jobs of this scope that the file no longer has.")
-    ] = False,
-    prune_all: Annotated[
-        bool, typer.Option("--prune-all", help="With --prune and --yes: even if that leaves none of them.")
-    ] = False,
-    yes: YesOption = False,
+    pruning: Pruning,
 ) -> None:
     """
     Carry a crontab over into jobs; lines that cannot be are listed with their reason.
@@ -88,15 +86,14 @@ async def crontab(
     if dry_run:
         lines = await _tried(session, read, timezone)
     else:
-        lines = await _done(session, read, timezone, Pruning(wanted=prune, of_all=prune_all, yes=yes))
+        lines = await _done(session, read, timezone, pruning)
     every = sorted([*lines, *refused(read)], key=lambda each: each.line or sys.maxsize)
     report = Report(lines=every, notes=read.notes, dry_run=dry_run)
     session.output.show(report, partial(crontab_report, preview=session.factories.preview, now=session.now))
     if left := [each.fate for each in every].count(Fate.LEFT_OVER):
         go_on = counted(left, "job goes on", "jobs go on")
-        session.output.note(
-            f"Warning: {go_on} that the file no longer has{'' if prune else '; --prune cancels what is left over'}"
-        )
+        advice = "" if pruning.prune else "; --prune cancels what is left over"
+        session.output.note(f"Warning: {go_on} that the file no longer has{advice}")
     if any(each.fate is Fate.REFUSED for each in every):
         raise typer.Exit(ExitCode.PARTLY)
 
@@ -105,11 +102,11 @@ async def _done(session: Session, read: Crontab, timezone: str, pruning: Pruning
     async with session.connect() as scheduler:
         planned = await compare(scheduler, read, timezone)
         leftovers = await left_over(scheduler, read)
-        if pruning.wanted:
+        if pruning.prune:
             _ask(planned, leftovers, pruning)
         with progress(session.output, "carrying over", total=len(planned)) as done:
             carried = await carry_over(scheduler, planned, done)
-        if not pruning.wanted:
+        if not pruning.prune:
             return [*carried, *(each.line(reason=_GOES_ON) for each in leftovers)]
         with progress(session.output, "cancelling what is left over"):
             return [*carried, *await cancel_all(scheduler, leftovers)]
@@ -119,7 +116,7 @@ def _ask(planned: Sequence[Planned], leftovers: Sequence[Leftover], pruning: Pru
     """Ask before anything is written, if there is something to cancel; an empty file is seldom meant to end all."""
     names = [each.job.definition.name for each in leftovers if each.refused is None]
     goes_on = len(names) < len(leftovers) or any(each.existing is not None for each in planned)
-    if names and pruning.yes and not (goes_on or pruning.of_all):
+    if names and pruning.yes and not (goes_on or pruning.prune_all):
         raise InvalidInput.of(
             "prune_all", f"this cancels all {len(names)} that imports of this scope made; give --prune-all if so"
         )
