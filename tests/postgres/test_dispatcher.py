@@ -3,7 +3,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 
 import asyncpg
 import pytest
@@ -14,7 +15,7 @@ from tests.makers import START, new_id
 from tests.postgres.nodes import Node, a_connection, a_node, messages_of
 from tocsin.adapters.memory import LocalBells
 from tocsin.adapters.postgres import Access, Database, PostgresDispatcher, dispatcher, migrate, postgres_storage
-from tocsin.adapters.postgres.ranges import SETTLING, Range, Ranges
+from tocsin.adapters.postgres.ranges import SECOND_LOOK, SETTLED, Range, Ranges
 from tocsin.adapters.postgres.statements import Statement, statements
 from tocsin.adapters.postgres.transaction import Row
 from tocsin.adapters.system import ManualClock
@@ -150,7 +151,7 @@ async def test_an_idle_node_that_hears_hardly_asks(postgres_url: str, monkeypatc
     for _ in range(100):
         assert not await idle.receive(capabilities=RUNS, limit=5, wait=0.001)
 
-    assert database.asked == {"take_dispatches": 1}
+    assert database.asked == {"known_floors": 1, "take_dispatches": 1}
     await database.close()
 
 
@@ -219,27 +220,78 @@ async def test_a_look_touches_a_few_pages_whatever_the_backlog(postgres_url: str
         if analyzed:
             await connection.execute("ANALYZE dispatches")
 
-        assert await buffers_of_a_look(connection, Ranges().of(RUNS), limit=20) < 1000
-        assert await buffers_of_a_look(connection, Ranges().of(["unheard of"]), limit=20) < 50
+        assert await buffers_of_a_look(connection, Ranges().look(RUNS).ranges, limit=20) < 1000
+        assert await buffers_of_a_look(connection, Ranges().look(["unheard of"]).ranges, limit=20) < 50
+
+
+@asynccontextmanager
+async def an_old_snapshot(postgres_url: str) -> AsyncIterator[None]:
+    """Keep the server from removing any row that is deleted from now on."""
+    async with a_connection(postgres_url) as holder, holder.transaction(isolation="repeatable_read", readonly=True):
+        await holder.fetch("SELECT FROM jobs")
+        yield
 
 
 @pytest.mark.parametrize("postgres_version", AVAILABLE_VERSIONS)
 async def test_while_an_old_snapshot_is_held_looks_begin_past_what_was_taken(postgres_url: str) -> None:
-    async with (
-        a_connection(postgres_url) as holder,
-        a_connection(postgres_url) as connection,
-        holder.transaction(isolation="repeatable_read", readonly=True),
-    ):
-        await holder.fetch("SELECT FROM jobs")
+    async with an_old_snapshot(postgres_url), a_connection(postgres_url) as connection:
         await connection.execute(A_BACKLOG, 20_000)
         clock = ManualClock()
         knowing = Ranges(clock.monotonic)
         taken = await connection.fetch("DELETE FROM dispatches RETURNING id, capability, priority")
-        for row in sorted(taken, key=lambda row: row["id"]):
-            knowing.took(row["capability"], row["priority"], row["id"])
-        for _ in range(2):
-            knowing.of(RUNS)
-            clock.advance(SETTLING)
+        rising = sorted(taken, key=lambda row: row["id"])
+        knowing.learn(knowing.look(RUNS), [((row["capability"], row["priority"]), row["id"]) for row in rising], [])
+        for _ in range(3):
+            clock.advance(SECOND_LOOK)
+            look = knowing.look(RUNS)
 
-        assert await buffers_of_a_look(connection, Ranges().of(RUNS), limit=20) > 1000
-        assert await buffers_of_a_look(connection, knowing.of(RUNS), limit=20) < 100
+        assert await buffers_of_a_look(connection, Ranges().look(RUNS).ranges, limit=20) > 1000
+        assert await buffers_of_a_look(connection, look.ranges, limit=20) < 100
+
+
+@pytest.mark.parametrize("postgres_version", AVAILABLE_VERSIONS)
+async def test_the_rows_that_a_look_passes_on_its_way_are_passed_once(postgres_url: str) -> None:
+    async with an_old_snapshot(postgres_url), a_connection(postgres_url) as connection:
+        await connection.execute(A_BACKLOG, 60_000)
+        await connection.execute("DELETE FROM dispatches")
+        nothing = await buffers_of_a_look(connection, Ranges().look(RUNS).ranges, limit=20)
+        await connection.execute(A_BACKLOG, 12)
+
+        assert await buffers_of_a_look(connection, Ranges().look(RUNS).ranges, limit=20) < 1.2 * nothing
+
+
+async def test_a_node_that_starts_begins_past_what_others_took(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = ManualClock()
+    async with (
+        a_node(postgres_url) as old,
+        an_old_snapshot(postgres_url),
+        a_node(postgres_url) as new,
+        a_connection(postgres_url) as connection,
+    ):
+        monkeypatch.setattr(old.dispatcher, "_ranges", Ranges(clock.monotonic))
+        await connection.execute(A_BACKLOG, 5_000)
+        await all_received(old, limit=500)
+        for _ in range(3):
+            clock.advance(2 * SETTLED)
+            assert not await old.dispatcher.receive(capabilities=RUNS, limit=20, wait=0)
+        batch = a_batch(3)
+        await old.dispatcher.dispatch(batch)
+        floors = await connection.fetch("SELECT number FROM dispatch_floors")
+
+        assert await new.dispatcher.receive(capabilities=RUNS, limit=20, wait=0) == batch
+        assert min(row["number"] for row in floors) > 4_900
+
+
+async def test_numbers_go_on_after_a_crash_of_the_server(own_postgres: LocalPostgres) -> None:
+    await migrate.up(Access(url=own_postgres.url()))
+    async with a_node(own_postgres.url()) as node, a_connection(own_postgres.url()) as connection:
+        await node.dispatcher.dispatch(a_batch(20))
+        before = await connection.fetchval("SELECT max(id) FROM dispatches")
+    await asyncio.to_thread(own_postgres.stop_immediately)
+    await asyncio.to_thread(own_postgres.start)
+    async with a_node(own_postgres.url()) as node, a_connection(own_postgres.url()) as connection:
+        await node.dispatcher.dispatch(a_batch(1))
+
+        assert await connection.fetchval("SELECT min(id) FROM dispatches") > before

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, TypeAlias
 from uuid import UUID
 
@@ -9,9 +10,12 @@ import pytest
 
 from tests.contracts.steps import trigger
 from tests.makers import START, a_job, an_event_job, planner
+from tocsin.adapters.postgres import Database
 from tocsin.adapters.postgres.filters import EVER
-from tocsin.adapters.postgres.frontier import NOTED_MARGIN, Frontier
+from tocsin.adapters.postgres.frontier import DUE_MARGIN, NOTED_MARGIN, Frontier
+from tocsin.adapters.postgres.transaction import Transaction
 from tocsin.adapters.system import ManualClock
+from tocsin.domain.errors import StoreUnavailable
 from tocsin.domain.job import JobType, OverlapPolicy
 from tocsin.ports.storage import Storage
 
@@ -45,6 +49,7 @@ async def claim(storage: Storage) -> None:
 SWEEPS: Final = [(undelivered, dispatch), (lapsed, claim)]
 Sweep: TypeAlias = Callable[[Storage], Awaitable[int]]
 Step: TypeAlias = Callable[[Storage], Awaitable[object]]
+LookAt: TypeAlias = Callable[..., Awaitable[datetime]]
 
 
 async def test_what_becomes_due_a_minute_ago_is_found_at_once(storage: Storage, clock: ManualClock) -> None:
@@ -149,34 +154,75 @@ async def test_what_somebody_moved_into_the_past_is_found_by_a_sweeper_within_a_
     assert await sweep(storage) == 1
 
 
-def test_a_full_look_that_fails_is_made_again_only_a_minute_later() -> None:
-    frontier = Frontier()
-    assert frontier.since(START) == EVER
-    frontier.move(START, START)
-    assert frontier.since(START + HOUR) == EVER
+@pytest.fixture
+def look_at(database: Database, clock: ManualClock) -> LookAt:
+    """Ask a frontier, at an instant, where to begin; and have it told, unless that look fails, what it left."""
 
-    # It is never moved, and the next ones begin where the last success did.
-    assert frontier.since(START + HOUR) == START
-    assert frontier.since(START + HOUR + timedelta(seconds=59)) == START
-    assert frontier.since(START + HOUR + timedelta(seconds=60)) == EVER
+    async def look(frontier: Frontier, at: datetime, *, left: datetime | None = None, fails: bool = False) -> datetime:
+        clock.jump_wall(at - clock.now())
+        begun = []
+
+        async def work(transaction: Transaction) -> None:
+            begun.append(await frontier.since(transaction))
+            await frontier.tell(transaction, left)
+            if fails:
+                raise StoreUnavailable("out of time")
+
+        with suppress(StoreUnavailable):
+            await database.write(work)
+            frontier.move(left, at)
+        return begun[-1]
+
+    return look
 
 
-def test_after_the_clock_was_set_back_looks_begin_anew_until_one_succeeds() -> None:
-    frontier = Frontier()
-    frontier.since(START + HOUR)
-    frontier.move(None, START + HOUR)
+async def test_a_full_look_that_fails_is_made_again_only_a_minute_later(look_at: LookAt) -> None:
+    frontier = Frontier("due")
+    assert await look_at(frontier, START, left=START) == EVER
+    assert await look_at(frontier, START + HOUR, fails=True) == EVER
 
-    assert [frontier.since(START), frontier.since(START)] == [EVER, EVER]
-    frontier.move(START, START)
-    assert frontier.since(START) == START - timedelta(minutes=2)
+    # It left nothing, and the next ones begin where the last success did.
+    assert await look_at(frontier, START + HOUR, fails=True) == START
+    assert await look_at(frontier, START + HOUR + timedelta(seconds=59), fails=True) == START
+    assert await look_at(frontier, START + HOUR + timedelta(seconds=60), fails=True) == EVER
 
 
-def test_a_look_reaches_back_behind_now_as_far_as_its_margin() -> None:
-    frontier = Frontier(NOTED_MARGIN)
-    frontier.since(START)
-    frontier.move(None, START)
+async def test_after_the_clock_was_set_back_looks_begin_anew_until_one_succeeds(look_at: LookAt) -> None:
+    frontier = Frontier("due")
+    await look_at(frontier, START + HOUR)
 
-    assert frontier.since(START) == START - NOTED_MARGIN
+    assert [await look_at(frontier, START, fails=True) for _ in range(2)] == [EVER, EVER]
+    await look_at(frontier, START, left=START)
+    assert await look_at(frontier, START) == START - DUE_MARGIN
+    assert await look_at(Frontier("due"), START) == START - DUE_MARGIN
+
+
+async def test_a_look_reaches_back_behind_now_as_far_as_its_margin(look_at: LookAt) -> None:
+    frontier = Frontier("dispatched", NOTED_MARGIN)
+    await look_at(frontier, START)
+
+    assert await look_at(frontier, START) == START - NOTED_MARGIN
+
+
+async def test_a_node_that_starts_begins_where_others_got_to(look_at: LookAt) -> None:
+    await look_at(Frontier("due"), START, left=START - HOUR)
+
+    assert await look_at(Frontier("due"), START + timedelta(seconds=59)) == START - HOUR
+    assert await look_at(Frontier("claimed"), START) == EVER
+
+
+async def test_of_all_nodes_one_looks_at_everything_in_a_minute(look_at: LookAt) -> None:
+    fleet = [Frontier("dispatched", NOTED_MARGIN) for _ in range(3)]
+    sweeps = [START + timedelta(seconds=seconds) for seconds in range(0, 240, 5)]
+    looks = [await look_at(frontier, at) for at in sweeps for frontier in fleet]
+
+    assert looks.count(EVER) == 4
+
+
+async def test_what_a_failed_transaction_found_is_told_to_nobody(look_at: LookAt) -> None:
+    await look_at(Frontier("due"), START, fails=True)
+
+    assert await look_at(Frontier("due"), START) == EVER
 
 
 async def test_a_look_through_pages_finds_each_of_a_backlog_once(storage: Storage, clock: ManualClock) -> None:

@@ -1,44 +1,65 @@
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tocsin.adapters.postgres.ranges import FULL_LOOK, MOST_FLOORS, SETTLING, Ranges
+from tocsin.adapters.postgres.ranges import (
+    FULL_LOOK,
+    LOOK_BACK,
+    MOST_FLOORS,
+    SECOND_LOOK,
+    SETTLED,
+    SETTLING,
+    Look,
+    Ranges,
+)
 from tocsin.adapters.system import ManualClock
 from tocsin.domain.bands import band_of
 
 CAPABILITIES = ("command", "http")
 QUEUES = st.tuples(st.sampled_from(CAPABILITIES), st.integers(0, 100))
+HTTP = ("http", 50)
+COMMAND = ("command", 50)
 
 
-def ranges_after(taken: Mapping[tuple[str, int], int]) -> Ranges:
-    """Ranges that have learned how far queues were taken, and looked through everything just now."""
-    clock = ManualClock()
-    ranges = Ranges(clock.monotonic)
-    settle(ranges, clock)
-    for (capability, priority), number in taken.items():
-        ranges.took(capability, priority, number)
-    settle(ranges, clock)
-    settle(ranges, clock)
-    return ranges
+class Taker:
+    """Looks, and learns what came of it."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.ranges = Ranges(self.clock.monotonic)
+
+    def takes(self, taken: Mapping[tuple[str, int], int], *, found: bool = True) -> Look:
+        """Look, and find these and no others; `found` says whether in each range there was something."""
+        look = self.ranges.look(CAPABILITIES)
+        self.ranges.learn(look, [*taken.items()], range(len(look.ranges)) if found else [])
+        return look
+
+    def passes(self, seconds: float) -> None:
+        """Look again and again that long, and find nothing new, though not nothing."""
+        for _ in range(round(seconds / SETTLING)):
+            self.clock.advance(SETTLING)
+            self.takes({})
+
+    def knows(self) -> dict[tuple[str, int], int]:
+        return floors(self.ranges.look(CAPABILITIES))
 
 
-def settle(ranges: Ranges, clock: ManualClock) -> None:
-    clock.advance(SETTLING)
-    ranges.of(CAPABILITIES)
-
-
-def floors(ranges: Ranges) -> dict[tuple[str, int, int], int]:
-    return {(each.capability, each.low, each.high): each.floor for each in ranges.of(CAPABILITIES) if each.floor}
+def floors(look: Look) -> dict[tuple[str, int], int]:
+    return {(each.capability, each.low): each.floor for each in look.ranges if each.floor}
 
 
 @given(st.dictionaries(QUEUES, st.integers(1), max_size=MOST_FLOORS))
 def test_every_queue_is_in_one_range_of_its_band_above_what_was_taken_of_it(taken: dict[tuple[str, int], int]) -> None:
+    taker = Taker()
+    taker.takes(taken)
+    taker.passes(2 * SETTLING)
     found = [
         ((each.capability, priority), each)
-        for each in ranges_after(taken).of(CAPABILITIES)
+        for each in taker.ranges.look(CAPABILITIES).ranges
         for priority in range(each.low, each.high + 1)
     ]
 
@@ -49,38 +70,86 @@ def test_every_queue_is_in_one_range_of_its_band_above_what_was_taken_of_it(take
 
 
 def test_what_was_taken_just_now_says_nothing_yet() -> None:
-    clock = ManualClock()
-    ranges = Ranges(clock.monotonic)
-    settle(ranges, clock)
-    ranges.took("http", 50, 7)
+    taker = Taker()
+    taker.takes({HTTP: 7})
 
-    settle(ranges, clock)
-    assert floors(ranges) == {}
-    settle(ranges, clock)
-    assert floors(ranges) == {("http", 50, 50): 7}
+    assert taker.knows() == {}
+    taker.passes(2 * SETTLING)
+    assert taker.knows() == {HTTP: 7}
 
 
-def test_now_and_then_a_look_trusts_no_floor() -> None:
-    clock = ManualClock()
-    ranges = Ranges(clock.monotonic)
-    ranges.took("http", 50, 7)
-    looks = []
-    for _ in range(100):
-        clock.advance(FULL_LOOK / 10)
-        looks.append(bool(floors(ranges)))
+def test_now_and_then_a_look_goes_further_back_and_rarely_to_the_beginning() -> None:
+    taker = Taker()
+    seen = []
+    for number in range(1, round(2.5 * FULL_LOOK / SETTLING)):
+        taker.clock.advance(SETTLING)
+        seen.append(number - floors(taker.takes({HTTP: number}, found=False)).get(HTTP, 0))
+    age = Counter(seen[round(60 / SETTLING) :])
 
-    assert looks[20:].count(False) == 8
+    assert age.most_common(1)[0][0] * SETTLING <= 2 * SETTLING
+    second = sum(count for looks, count in age.items() if SECOND_LOOK <= looks * SETTLING < SETTLED)
+    back = sum(count for looks, count in age.items() if SETTLED <= looks * SETTLING <= SETTLED + 2 * LOOK_BACK)
+    full = sum(count for looks, count in age.items() if looks * SETTLING > SETTLED + 2 * LOOK_BACK)
+    looked = 2.5 * FULL_LOOK - 60
+    assert (full, round(back * LOOK_BACK / looked, 1), round(second * SECOND_LOOK / looked, 1)) == (2, 1.0, 1.0)
 
 
-def test_once_something_is_found_below_a_floor_none_is_trusted() -> None:
-    ranges = ranges_after({("http", 50): 700, ("command", 50): 900})
+def test_what_was_committed_late_is_found_at_the_next_look_that_goes_further_back() -> None:
+    taker = Taker()
+    taker.takes({HTTP: 700, COMMAND: 900})
+    taker.passes(2 * SECOND_LOOK)
 
-    ranges.took("http", 50, 1)
+    taker.takes({HTTP: 1})
+    assert taker.knows() == {}
+    taker.passes(2 * SETTLING)
+    assert taker.knows() == {HTTP: 1}
 
-    assert floors(ranges) == {}
+
+def test_a_floor_is_settled_once_a_look_that_went_further_back_found_nothing_below() -> None:
+    taker = Taker()
+    taker.takes({HTTP: 700, COMMAND: 900})
+    taker.passes(SETTLED + LOOK_BACK)
+    assert taker.ranges.news() == {}
+
+    for number in range(round(LOOK_BACK / SETTLING)):
+        taker.clock.advance(SETTLING)
+        taker.takes({HTTP: 800 + number})
+
+    assert taker.ranges.news() == {HTTP: 700}
+    assert taker.ranges.news() == {}
+
+
+def test_a_queue_in_which_nothing_was_found_is_settled_too() -> None:
+    taker = Taker()
+    taker.takes({HTTP: 700, COMMAND: 900})
+    for _ in range(round((SETTLED + 2 * LOOK_BACK) / SETTLING)):
+        taker.clock.advance(SETTLING)
+        taker.takes({}, found=False)
+
+    assert taker.ranges.news() == {HTTP: 700, COMMAND: 900}
+
+
+def test_what_others_found_settled_is_where_the_first_look_begins() -> None:
+    taker = Taker()
+    taker.ranges.adopt({HTTP: 700})
+
+    assert taker.knows() == {HTTP: 700}
+    taker.passes(LOOK_BACK)
+    assert taker.knows() == {HTTP: 700}
+
+
+def test_once_something_is_found_below_what_was_settled_nothing_is_trusted() -> None:
+    taker = Taker()
+    taker.ranges.adopt({HTTP: 700, COMMAND: 900})
+
+    taker.takes({HTTP: 1})
+
+    assert taker.knows() == {}
 
 
 def test_only_the_latest_floors_are_kept() -> None:
-    ranges = ranges_after({("http", priority): 7 for priority in range(101)})
+    taker = Taker()
+    taker.takes({("http", priority): 7 for priority in range(101)})
+    taker.passes(2 * SETTLING)
 
-    assert len(floors(ranges)) == MOST_FLOORS
+    assert sorted(taker.knows()) == [("http", priority) for priority in range(101 - MOST_FLOORS, 101)]

@@ -128,7 +128,7 @@ async def release(
 async def lapsed(transaction: Transaction, *, frontier: Frontier, limit: int) -> Sequence[Lapse]:
     """List leases that the clock calls expired; now and then, remove the claims that are settled."""
     now = transaction.now
-    since = frontier.since(now)
+    since = await frontier.since(transaction)
     rows = await transaction.rows(
         _LEDGER["lapsed"],
         since=since,
@@ -140,6 +140,7 @@ async def lapsed(transaction: Transaction, *, frontier: Frontier, limit: int) ->
     if since == EVER:
         await transaction.run(_LEDGER["settle_claims"])
     [first] = await transaction.column(_LEDGER["first_claimed"], since=since)
+    await frontier.tell(transaction, first)
     frontier.move(first, now)
     return [
         Lapse(

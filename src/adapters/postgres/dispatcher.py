@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
+from datetime import timedelta
 from typing import Any, Final
 
 from ...domain.bands import TURNS, shares
@@ -14,7 +15,7 @@ from ...domain.errors import DispatcherUnavailable, StoreUnavailable
 from ...ports.bells import DISPATCH, Bells
 from ...ports.dispatcher import Dispatch, Sent
 from .database import Database
-from .ranges import Ranges
+from .ranges import MOST_FLOORS, Ranges
 from .statements import statements
 from .transaction import Row, columns
 
@@ -31,6 +32,9 @@ TIDYING: Final = 600.0
 """Seconds between two times that a node removes what is no longer to be run."""
 
 TIDIED: Final = 10_000
+
+TELLING: Final = timedelta(seconds=15)
+"""Between two times that some node tells the others how far a queue was emptied."""
 
 _SQL: Final = statements("dispatches")
 
@@ -51,6 +55,7 @@ class PostgresDispatcher:
         self._database = database
         self._bells = bells
         self._ranges = Ranges()
+        self._knows_floors = False
         self._turn = 0
         self._rung = asyncio.Event()
         self._nothing_until: dict[frozenset[str], float] = {}
@@ -103,25 +108,38 @@ class PostgresDispatcher:
         self._nothing_until.clear()
 
     async def _take(self, asked: frozenset[str], limit: int, bell: asyncio.Event) -> Sequence[Dispatch]:
+        await self._share_floors()
         share = shares(self._turn, limit)
-        ranges = [{**asdict(each), "share": share[each.band]} for each in self._ranges.of(asked)]
+        look = self._ranges.look(asked)
+        ranges = [{**asdict(each), "share": share[each.band]} for each in look.ranges]
         rows = await self._rows("take_dispatches", limit=limit, **columns(ranges))
         taken = sorted((row for row in rows if row["id"] is not None), key=lambda row: (-row["priority"], row["id"]))
-        for row in taken:
-            self._ranges.took(row["capability"], row["priority"], row["id"])
+        found = [number - 1 for number in rows[0]["ranges"]]
+        self._ranges.learn(look, [((row["capability"], row["priority"]), row["id"]) for row in taken], found)
         self._turn = (self._turn + len(taken)) % len(TURNS)
         # A look that began before the last ring says nothing about what came with it.
         if not taken and bell is self._rung:
-            pause = FORESTALLED_PAUSE if rows[0]["amount"] else self._pause
+            pause = FORESTALLED_PAUSE if found else self._pause
             self._nothing_until[asked] = time.monotonic() + _about(pause)
         return [_dispatch(row) for row in taken]
+
+    async def _share_floors(self) -> None:
+        """Ask others once how far they emptied each queue, and tell them what this node found out."""
+        if not self._knows_floors:
+            known = await self._rows("known_floors", most=MOST_FLOORS)
+            self._ranges.adopt({(row["capability"], row["priority"]): row["number"] for row in reversed(known)})
+            self._knows_floors = True
+        if news := self._ranges.news():
+            told = [{"capability": name, "priority": priority, "number": n} for (name, priority), n in news.items()]
+            await self._rows("note_floors", pause=TELLING, **columns(told))
 
     async def _rows(self, statement: str, **parameters: object) -> Sequence[Row]:
         try:
             return await self._database.rows(_SQL[statement], **parameters)
         except StoreUnavailable as error:
-            # A server that crashed begins its numbers anew.
+            # After a crash of the server the table is empty, and so is that of the floors.
             self._ranges.forget()
+            self._knows_floors = False
             raise DispatcherUnavailable(str(error)) from error
 
     @property

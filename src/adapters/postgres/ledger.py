@@ -46,9 +46,9 @@ class PostgresLedger:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._due = Frontier()
-        self._dispatched = Frontier(NOTED_MARGIN)
-        self._claimed = Frontier(NOTED_MARGIN)
+        self._due = Frontier("due")
+        self._dispatched = Frontier("dispatched", NOTED_MARGIN)
+        self._claimed = Frontier("claimed", NOTED_MARGIN)
         self._claims = Claims()
         self._ended_well: set[Hold] = set()
 
@@ -56,8 +56,10 @@ class PostgresLedger:
         """Write the plans of jobs that are due, or about to be."""
 
         async def work(transaction: Transaction) -> tuple[firing.Look, datetime]:
-            since = self._due.since(transaction.now)
-            return await firing.fire(transaction, planner, since=since, ahead=ahead, limit=limit), since
+            since = await self._due.since(transaction)
+            look = await firing.fire(transaction, planner, since=since, ahead=ahead, limit=limit)
+            await self._due.tell(transaction, look.fired.next_due)
+            return look, since
 
         look, since = await self._database.write(work)
         self._due.move(look.fired.next_due, look.fired.now)

@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from ...domain.bands import URGENT_FIRST, Band, band_of
 
-SETTLING: Final = 2.0
+SETTLING: Final = 0.5
 """Seconds for which a number that was taken says nothing yet: a lower one may be about to be committed."""
 
-FULL_LOOK: Final = 5.0
-"""Seconds between two looks that trust no floor: what was taken may have been put back."""
+SECOND_LOOK: Final = 2.0
+"""Seconds between two looks that trust no younger floor: a commit may have been slow."""
+
+SETTLED: Final = 15.0
+"""Seconds after which no transaction that was under way is, by its deadline: below, nothing comes or comes back."""
+
+LOOK_BACK: Final = 10.0
+"""Seconds between two looks that begin where the last of them found all settled."""
+
+FULL_LOOK: Final = 600.0
+"""Seconds between two looks that trust no floor at all."""
 
 MOST_FLOORS: Final = 64
 
+_STEP: Final = 0.25
+_STEPS: Final = 128
+"""Floors of half a minute, so that some are always settled."""
+
 _LEVELS: Final = {band: [each for each in range(101) if band_of(each) is band] for band in URGENT_FIRST}
 
-_Queue: TypeAlias = tuple[str, int]
+Queue: TypeAlias = tuple[str, int]
 """A capability and a priority: what lies there is taken in the order of its numbers."""
+
+Floors: TypeAlias = Mapping[Queue, int]
+"""The number up to which each queue was taken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,51 +51,123 @@ class Range:
     floor: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What one look goes through; if nothing is found below the floors that it `tries`, they are settled."""
+
+    ranges: Sequence[Range]
+    tries: Floors
+
+
 class Ranges:
     """
-    Remembers for a while how far each queue was taken, and has looks begin there.
+    Remembers how far each queue was taken, and has looks begin there.
 
     While anybody holds an old snapshot the server can remove no row that was taken, and a look from the beginning
-    passes every one. Floors only hasten: they are learned late, left out of one look every `FULL_LOOK` seconds, and
-    forgotten once something is found below them, as after a crash of the server, which begins its numbers anew.
+    passes every one. Floors only hasten. Most looks trust all but the youngest; now and then one goes further back, for
+    what was committed late or put back, down to what is settled; that is proven step by step, may be told to others,
+    and is itself trusted for `FULL_LOOK` seconds only. What is found below a floor has the younger ones forgotten.
     """
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
-        self._taken: dict[_Queue, int] = {}
-        self._settling: dict[_Queue, int] = {}
-        self._floors: dict[_Queue, int] = {}
-        self._settles_at = self._full_look_at = 0.0
+        self._taken: dict[Queue, int] = {}
+        self._past: deque[tuple[float, Floors]] = deque(maxlen=_STEPS)
+        self._settled: dict[Queue, int] = {}
+        self._untold: dict[Queue, int] = {}
+        self._step_at = self._second_look_at = self._look_back_at = 0.0
+        self._full_look_at = monotonic() + FULL_LOOK
 
-    def of(self, capabilities: Collection[str]) -> list[Range]:
+    def look(self, capabilities: Collection[str]) -> Look:
         """Cut all that these capabilities can receive into ranges, one for each band and each queue with a floor."""
+        now = self._monotonic()
+        if now >= self._step_at:
+            self._step_at = now + _STEP
+            self._past.append((now, dict([*self._taken.items()][-MOST_FLOORS:])))
+        trusted, tries = self._trusted(now)
         floors: dict[str, dict[int, int]] = {name: {} for name in sorted(capabilities)}
-        for (name, priority), floor in self._trusted().items():
+        for (name, priority), floor in trusted.items():
             if name in floors:
                 floors[name][priority] = floor
-        return [each for name, known in floors.items() for band in URGENT_FIRST for each in _cut(name, band, known)]
+        return Look(
+            ranges=[
+                each for name, known in floors.items() for band in URGENT_FIRST for each in _cut(name, band, known)
+            ],
+            tries={queue: floor for queue, floor in tries.items() if queue[0] in floors},
+        )
 
-    def took(self, capability: str, priority: int, number: int) -> None:
-        """Learn that a dispatch was taken; the numbers of one queue come in rising order."""
-        if number <= self._floors.get((capability, priority), 0):
+    def learn(self, look: Look, taken: Sequence[tuple[Queue, int]], found: Collection[int]) -> None:
+        """Note what a look took, the numbers of a queue in rising order, and in which of its ranges there was any."""
+        lowest: dict[Queue, int] = {}
+        for queue, number in taken:
+            lowest.setdefault(queue, number)
+        if any(number <= self._settled.get(queue, 0) for queue, number in lowest.items()):
             self.forget()
-        self._taken[capability, priority] = number
+        elif any(number <= self._known(SETTLING).get(queue, 0) for queue, number in lowest.items()):
+            self._doubt()
+        else:
+            self._settle(_proven(look, lowest, found))
+        for queue, number in taken:
+            # The latest last.
+            self._taken.pop(queue, None)
+            self._taken[queue] = number
+
+    def adopt(self, settled: Floors) -> None:
+        """Believe what others found settled."""
+        self._settled = {**settled, **self._settled}
+
+    def news(self) -> Floors:
+        """Tell what was found settled since the last call."""
+        news, self._untold = self._untold, {}
+        return news
 
     def forget(self) -> None:
         """Look through everything from now on."""
-        self._taken, self._settling, self._floors = {}, {}, {}
+        self._settled, self._untold = {}, {}
+        self._doubt()
 
-    def _trusted(self) -> Mapping[_Queue, int]:
-        now = self._monotonic()
-        if now >= self._settles_at:
-            self._settles_at = now + SETTLING
-            older = {queue: floor for queue, floor in self._floors.items() if queue not in self._settling}
-            self._floors = dict([*older.items(), *self._settling.items()][-MOST_FLOORS:])
-            self._settling, self._taken = self._taken, {}
+    def _trusted(self, now: float) -> tuple[Floors, Floors]:
+        """Say which floors a look that is made now begins at, and which it tries."""
         if now >= self._full_look_at:
             self._full_look_at = now + FULL_LOOK
-            return {}
-        return self._floors
+            return {}, {}
+        if now >= self._look_back_at:
+            self._look_back_at = now + LOOK_BACK
+            return self._settled, self._known(SETTLED)
+        if now >= self._second_look_at:
+            self._second_look_at = now + SECOND_LOOK
+            return self._known(SECOND_LOOK), {}
+        return self._known(SETTLING), {}
+
+    def _known(self, age: float) -> Floors:
+        """Give the floors as they were that many seconds ago, on top of those that are settled."""
+        until = self._monotonic() - age
+        past = next((floors for at, floors in reversed(self._past) if at <= until), {})
+        return {**self._settled, **past}
+
+    def _settle(self, floors: Floors) -> None:
+        news = {queue: floor for queue, floor in floors.items() if floor > self._settled.get(queue, 0)}
+        self._untold.update(news)
+        self._settled = dict([*(self._settled | news).items()][-MOST_FLOORS:])
+
+    def _doubt(self) -> None:
+        self._taken = {}
+        self._past.clear()
+
+
+def _proven(look: Look, lowest: Floors, found: Collection[int]) -> Floors:
+    """Tell which of the floors that a look tried hold: of those queues it found nothing, or began above."""
+    bare = [each for number, each in enumerate(look.ranges) if number not in found]
+    return {
+        queue: floor
+        for queue, floor in look.tries.items()
+        if lowest.get(queue, 0) > floor or any(_holds(each, queue) for each in bare)
+    }
+
+
+def _holds(part: Range, queue: Queue) -> bool:
+    capability, priority = queue
+    return part.capability == capability and part.low <= priority <= part.high
 
 
 def _cut(capability: str, band: Band, floors: Mapping[int, int]) -> Iterator[Range]:

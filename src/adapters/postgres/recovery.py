@@ -47,7 +47,7 @@ async def undelivered(
     after: Sighting | None,
 ) -> Sequence[tuple[Dispatch, datetime]]:
     """List dispatches that nobody has claimed for too long."""
-    since = frontier.since(transaction.now)
+    since = await frontier.since(transaction)
     # Where both begin: an index is entered at a pair, and not at a second bound beside it.
     after_id, after_at = after if after is not None and after[1] >= since else (_FIRST, since)
     rows = await transaction.rows(
@@ -62,6 +62,7 @@ async def undelivered(
     if after is None:
         # Once for all pages of a look through: it reads what ended since as well, as far as nobody could remove that.
         [first] = await transaction.column(_LEDGER["first_dispatched"], since=since)
+        await frontier.tell(transaction, first)
         frontier.move(first, transaction.now)
     return [(dispatch_of(row), row["dispatched_at"]) for row in rows]
 

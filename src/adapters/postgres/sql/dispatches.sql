@@ -10,8 +10,9 @@ ON CONFLICT (execution_id, capability) DO NOTHING;
 -- name: take_dispatches
 -- The first look locks nothing and finds how many to take from each range of the index; the second locks only those,
 -- passing over what others are taking. Each look's limit is a column: to the planner it is then a small part, which
--- walking the index in its order suits best however wrong its figures are. Answers one row at least, so that a
--- taker whom others forestalled knows that there was something.
+-- walking the index in its order suits best however wrong its figures are. The second begins where the first found
+-- something: what is passed on the way there may be rows long gone, and many. Answers one row at least, so that a taker
+-- whom others forestalled knows in which ranges, counted from 1, there was something.
 WITH asked AS MATERIALIZED (
     SELECT range.*, :limit::integer AS most
     FROM unnest(
@@ -37,8 +38,8 @@ seen AS (
 ),
 
 chosen AS (
-    SELECT best.number, count(*) AS amount
-    FROM (SELECT seen.number FROM seen ORDER BY seen.place > seen.share, seen.priority DESC, seen.id LIMIT :limit) AS best
+    SELECT best.number, count(*) AS amount, min(best.id) AS first_id
+    FROM (SELECT seen.number, seen.id FROM seen ORDER BY seen.place > seen.share, seen.priority DESC, seen.id LIMIT :limit) AS best
     GROUP BY best.number
 ),
 
@@ -51,7 +52,9 @@ taken AS (
         CROSS JOIN LATERAL (
             SELECT d.ctid
             FROM dispatches AS d
-            WHERE d.capability = asked.capability AND d.priority BETWEEN asked.low AND asked.high AND d.id > asked.floor
+            WHERE
+                d.capability = asked.capability AND d.priority BETWEEN asked.low AND asked.high
+                AND d.id >= chosen.first_id
             ORDER BY d.priority DESC, d.id
             LIMIT chosen.amount
             FOR UPDATE SKIP LOCKED
@@ -60,9 +63,26 @@ taken AS (
     RETURNING id, execution_id, capability, priority
 )
 
-SELECT taken.id, taken.execution_id, taken.capability, taken.priority, there.amount
-FROM (SELECT count(*) AS amount FROM chosen) AS there
+SELECT taken.id, taken.execution_id, taken.capability, taken.priority, there.ranges
+FROM (SELECT ARRAY(SELECT DISTINCT number FROM seen) AS ranges) AS there
 LEFT JOIN taken ON true;
+
+-- name: known_floors
+-- Up to where queues are known to be empty, the latest first.
+SELECT capability, priority, number FROM dispatch_floors ORDER BY noted_at DESC, capability, priority LIMIT :most;
+
+-- name: note_floors
+-- Of all nodes one tells of a queue now and then: each that does leaves a row behind while a snapshot is held.
+INSERT INTO dispatch_floors AS known (capability, priority, number, noted_at)
+SELECT told.capability, told.priority, told.number, now()
+FROM unnest(:capability::text[], :priority::smallint[], :number::bigint[]) AS told (capability, priority, number)
+WHERE NOT EXISTS (
+    SELECT FROM dispatch_floors AS f
+    WHERE f.capability = told.capability AND f.priority = told.priority AND f.noted_at > now() - :pause::interval
+)
+ORDER BY told.capability, told.priority
+ON CONFLICT (capability, priority) DO UPDATE
+SET number = greatest(known.number, excluded.number), noted_at = excluded.noted_at;
 
 -- name: missing_dispatches
 -- Answers by number: what was asked need not come back.

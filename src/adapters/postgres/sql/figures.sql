@@ -102,7 +102,8 @@ WHERE :tenant_id::text IS NULL OR e.tenant_id = :tenant_id;
 
 -- name: unclaimed
 -- What nobody has taken for too long, by what it takes to run it: nobody dispatches again what nobody can run, so that
--- comes to the front of the indexes, and looking only there costs no more for a large backlog. Worded as the domain does.
+-- comes to the front of the indexes, and looking only there costs no more for a large backlog; what the sweepers know to
+-- be gone is passed over. Worded as the domain does.
 WITH undispatched AS (
     SELECT o.job_id
     FROM open_executions AS o
@@ -120,6 +121,7 @@ dispatched AS (
     ) AS e
     WHERE
         o.dispatched_at IS NOT NULL AND array_position('{pending}', e.status) IS NOT NULL AND e.available_at < :before
+        AND o.dispatched_at >= (SELECT f.passed FROM frontiers AS f WHERE f.name = 'dispatched')
         AND (:tenant_id::text IS NULL OR e.tenant_id = :tenant_id)
     ORDER BY o.dispatched_at, o.execution_id
     LIMIT :sample - (SELECT count(*) FROM undispatched)
