@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
 import asyncpg
@@ -15,7 +16,7 @@ from ...ports.clock import Clock
 from .connection import Access, translated
 from .facts import tell
 from .statements import Statement
-from .transaction import Row, Transaction
+from .transaction import Parameters, Row, Transaction
 
 if TYPE_CHECKING:
     from .connection import Pool
@@ -127,11 +128,16 @@ class Database:
         Raises:
             StoreUnavailable: as for `write`.
         """
-        if self.access.pooler:
-            # A pooler may give every round trip to another connection but within a transaction.
-            return await self.write(lambda transaction: transaction.rows(statement, **parameters))
-        arguments = statement.arguments(parameters)
-        return await self._tried(lambda: self._statement(statement.text, arguments))
+        return await self._rows(statement, parameters)
+
+    async def ask(self, statement: Statement, **parameters: object) -> list[Row]:
+        """
+        Do as `rows` does, for a request, of which any number may come at once.
+
+        Raises:
+            StoreUnavailable: as for `write`.
+        """
+        return await self._rows(statement, parameters, turn=self._turns)
 
     async def column(self, statement: Statement, **parameters: object) -> list[Any]:
         """Run one statement as `rows` does, and read the first column."""
@@ -145,8 +151,16 @@ class Database:
                 continue
         raise StoreUnavailable(CONTENTION)
 
-    async def _statement(self, text: str, arguments: Sequence[object]) -> list[Row]:
-        async with self._connection() as (connection, _):
+    async def _rows(self, statement: Statement, parameters: Parameters, *, turn: Turn | None = None) -> list[Row]:
+        if self.access.pooler:
+            # A pooler may give every round trip to another connection but within a transaction.
+            alone = partial(Transaction.rows, statement=statement, **parameters)
+            return await self._tried(lambda: self._transaction(alone, turn=turn))
+        arguments = statement.arguments(parameters)
+        return await self._tried(lambda: self._statement(statement.text, arguments, turn))
+
+    async def _statement(self, text: str, arguments: Sequence[object], turn: Turn | None) -> list[Row]:
+        async with self._connection(turn) as (connection, _):
             return cast("list[Row]", await connection.fetch(text, *arguments))
 
     async def _transaction(

@@ -18,9 +18,9 @@ from .connection import TOO_LATE
 from .database import Database
 from .event_rows import outgoing_of
 from .legible import read_if_legible
-from .positions import START, Position, checked, position_of, position_text, read_position
+from .positions import START, checked, position_of, position_text, read_position
 from .statements import statements
-from .transaction import Row, Transaction
+from .transaction import Transaction
 
 _OUTBOX: Final = statements("outbox")
 _PAUSE_SECONDS: Final = 0.02
@@ -45,7 +45,26 @@ class PostgresOutbox:
 
     async def read(self, *, after: str | None, limit: int, tenant_id: str | None = None) -> Outgoing:
         """Read from behind a position on, past what cannot be read."""
-        return await self._database.read(partial(_read, after=after, limit=limit, tenant_id=tenant_id))
+        ask = partial(self._database.ask, _OUTBOX["outgoing"], tenant_id=tenant_id, limit=limit)
+        position = START if after is None else read_position(after)
+        rows = await ask(after_id=position[0], after_sequence=position[1])
+        if after is not None:
+            checked(position, rows[0])
+        found: list[tuple[str, Event]] = []
+        while not found and rows[0]["sequence"] is not None:
+            position = position_of(rows[-1])
+            read = [(position_text(position_of(row)), read_if_legible(outgoing_of, row)) for row in rows]
+            found = [(behind, event) for behind, event in read if event is not None]
+            if not found:
+                rows = await ask(after_id=position[0], after_sequence=position[1])
+        if not found and (after is None or tenant_id is not None):
+            # All before has ended, and was looked through.
+            position = max(position, (rows[0]["certain"], 0))
+        return Outgoing(
+            events=[event for _, event in found],
+            positions=[behind for behind, _ in found],
+            position=position_text(position),
+        )
 
     async def listen(
         self, name: str, *, tenant_id: str | None, pattern: str, lease: timedelta, after: str | None = None
@@ -119,35 +138,3 @@ class PostgresOutbox:
 
     async def _unaware(self, among: Sequence[str] | None) -> Sequence[str]:
         return await self._database.column(_OUTBOX["unaware"], among=among)
-
-
-async def _read(transaction: Transaction, *, after: str | None, limit: int, tenant_id: str | None) -> Outgoing:
-    [horizon] = await transaction.rows(_OUTBOX["horizon"])
-    position = START if after is None else checked(read_position(after), horizon)
-    certain = horizon["certain"]
-    found: list[tuple[str, Event]] = []
-    while not found and (rows := await _page(transaction, position, certain, tenant_id=tenant_id, limit=limit)):
-        position = position_of(rows[-1])
-        read = [(position_text(position_of(row)), read_if_legible(outgoing_of, row)) for row in rows]
-        found = [(behind, event) for behind, event in read if event is not None]
-    if not found and (after is None or tenant_id is not None):
-        # All before has ended, and was looked through.
-        position = max(position, (certain, 0))
-    return Outgoing(
-        events=[event for _, event in found],
-        positions=[behind for behind, _ in found],
-        position=position_text(position),
-    )
-
-
-async def _page(
-    transaction: Transaction, after: Position, certain: int, *, tenant_id: str | None, limit: int
-) -> Sequence[Row]:
-    return await transaction.rows(
-        _OUTBOX["outgoing"],
-        after_id=after[0],
-        after_sequence=after[1],
-        certain=certain,
-        tenant_id=tenant_id,
-        limit=limit,
-    )

@@ -12,24 +12,27 @@ ORDER BY place;
 -- name: horizon
 -- Before which transaction all have ended, so that nothing can come in between any more; how far numbers have come;
 -- and what was the last to be removed.
-SELECT
-    pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS certain,
-    pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS following,
-    e.transaction_id::text::bigint AS end_id,
-    e.sequence AS end_sequence
-FROM (SELECT) AS always
-LEFT JOIN outbox_end AS e ON true;
+-- with: horizon
+;
 
 -- name: outgoing
--- From behind a position on, but nothing of a transaction that others, still open, may come before.
-SELECT o.transaction_id::text::bigint AS transaction_id, o.sequence, o.event
-FROM outbox AS o
-WHERE
-    (o.transaction_id, o.sequence) > (:after_id::bigint::text::xid8, :after_sequence::bigint)
-    AND o.transaction_id < :certain::bigint::text::xid8
-    AND (:tenant_id::text IS NULL OR o.tenant_id = :tenant_id)
-ORDER BY o.transaction_id, o.sequence
-LIMIT :limit;
+-- From behind a position on, but nothing of a transaction that others, still open, may come before; with the horizon of
+-- the same snapshot, also where nothing is found.
+SELECT horizon.*, found.*
+FROM (
+    -- with: horizon
+) AS horizon
+LEFT JOIN LATERAL (
+    SELECT o.transaction_id::text::bigint AS transaction_id, o.sequence, o.event
+    FROM outbox AS o
+    WHERE
+        (o.transaction_id, o.sequence) > (:after_id::bigint::text::xid8, :after_sequence::bigint)
+        AND o.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+        AND (:tenant_id::text IS NULL OR o.tenant_id = :tenant_id)
+    ORDER BY o.transaction_id, o.sequence
+    LIMIT :limit
+) AS found ON true
+ORDER BY found.transaction_id, found.sequence;
 
 -- name: listen
 -- A new one, or one more lease; since when it has heard all, if it is known. What a copy of a database from another

@@ -42,3 +42,12 @@ ended AS (
 ),
 
 closed AS (DELETE FROM open_executions WHERE execution_id = ANY(ARRAY(SELECT id FROM ended))),
+
+-- part: horizon
+SELECT
+    pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS certain,
+    pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS following,
+    e.transaction_id::text::bigint AS end_id,
+    e.sequence AS end_sequence
+FROM (SELECT) AS always
+LEFT JOIN outbox_end AS e ON true
