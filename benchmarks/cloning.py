@@ -33,7 +33,9 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 _PG_COLUMNS: Final = """
 SELECT table_name, column_name
 FROM information_schema.columns
-WHERE table_schema = 'tocsin' AND is_generated = 'NEVER' AND is_identity = 'NO'
+WHERE
+    table_schema = 'tocsin' AND is_generated = 'NEVER' AND is_identity = 'NO'
+    AND coalesce(column_default, '') NOT LIKE 'nextval(%'
 ORDER BY table_name, ordinal_position
 """
 _PG_KEYS: Final = """
