@@ -16,7 +16,7 @@ from ...domain.execution import ExecutionStatus, JobExecution, OpenExecution, Or
 from ...domain.json import document_of, document_text, encoded
 from ...domain.stored import shared_definition
 from .instants import from_micros, to_micros
-from .transaction import Row
+from .transaction import NULL, Row
 
 
 def past_attempt_text(past: PastAttempt) -> str:
@@ -54,7 +54,7 @@ def _optional(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
 _Converters = Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]]
 
 _INSTANT: Final = (to_micros, from_micros)
-_ID: Final = (_optional(str), _optional(UUID))
+_ID: Final = (str, _optional(UUID))
 _DOCUMENT: Final = (document_text, document_of)
 
 _CONVERTERS: Final[_Converters] = MappingProxyType(
@@ -66,7 +66,7 @@ _CONVERTERS: Final[_Converters] = MappingProxyType(
         "retry_of": _ID,
         "status": (attrgetter("value"), ExecutionStatus),
         "origin": (attrgetter("value"), Origin),
-        "skip_reason": (_optional(attrgetter("value")), _optional(SkipReason)),
+        "skip_reason": (attrgetter("value"), _optional(SkipReason)),
         "scheduled_at": _INSTANT,
         "created_at": _INSTANT,
         "available_at": _INSTANT,
@@ -83,21 +83,22 @@ _CONVERTERS: Final[_Converters] = MappingProxyType(
         "past_attempts": (_past_attempts_text, _past_attempts_of),
     },
 )
-"""How a field is written and read, where a row does not hold it as it is."""
+"""How a field that is there is written, and how any is read, where a row does not hold it as it is."""
 
 _FIELDS: Final = tuple(field.name for field in fields(JobExecution))
 _CONVERTED: Final = tuple((name, *_CONVERTERS[name]) for name in _FIELDS if name in _CONVERTERS)
 _VALUES: Final = attrgetter(*_FIELDS)
-_WRITTEN: Final = tuple((_FIELDS.index(name), write) for name, write, _ in _CONVERTED)
+_WRITERS: Final = tuple(_CONVERTERS[name][0] if name in _CONVERTERS else None for name in _FIELDS)
 
 
 def execution_row(execution: JobExecution) -> tuple[object, ...]:
     """Write a whole execution, its fields in the order in which `JobExecution` has them."""
-    row = list(_VALUES(execution))
-    for place, write in _WRITTEN:
-        if row[place] is not None:
-            row[place] = write(row[place])
-    return tuple(row)
+    return tuple(
+        [
+            NULL if value is None else value if write is None else write(value)
+            for value, write in zip(_VALUES(execution), _WRITERS, strict=True)
+        ]
+    )
 
 
 def execution_of(row: Row) -> JobExecution:

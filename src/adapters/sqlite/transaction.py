@@ -15,6 +15,9 @@ from .instants import to_micros
 LARGEST: Final = 2**63 - 1
 """The largest integer that SQLite knows."""
 
+NULL: Final = float("nan")
+"""What SQLite takes for NULL. To ask of a None how to adapt it takes Python's driver longer than to write the value."""
+
 Row: TypeAlias = Mapping[str, Any]
 """A row by the names of its columns."""
 
