@@ -10,9 +10,10 @@ from tests.makers import START, a_handler, a_job, a_worker, an_event, executions
 from tocsin.adapters.sqlite.event_handler_rows import handler_row, listener_row
 from tocsin.adapters.sqlite.event_rows import event_row, flow_row, gathering_row
 from tocsin.adapters.sqlite.execution_rows import execution_row
-from tocsin.adapters.sqlite.job_rows import change_row, counters_row, job_row
+from tocsin.adapters.sqlite.job_rows import counters_row, job_row
 from tocsin.adapters.sqlite.log_rows import log_line_row
 from tocsin.adapters.sqlite.statements import statements
+from tocsin.adapters.sqlite.version_rows import change_row
 from tocsin.adapters.sqlite.workers import worker_row
 from tocsin.domain.flow import FlowState, Gathering
 from tocsin.domain.job import JobStatus, ScheduledJob

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.makers import a_job
+from tests.makers import a_job, decided
 from tests.sqlite.next_version import make_next_version
 from tests.sqlite.rows_in_every_state import fill
 from tocsin.adapters.sqlite import UnusableDatabase, migrate, open_sqlite
@@ -15,6 +16,7 @@ from tocsin.adapters.system import ManualClock
 from tocsin.domain.errors import StoreUnavailable
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.domain.job import JobStatus
+from tocsin.domain.lifecycle import pause, resume
 from tocsin.ports.storage import Storage
 
 NEWEST = migrate.migrations()[-1].version
@@ -86,6 +88,24 @@ def test_down_and_up_again_work_with_rows_in_every_state(path: Path, to: int) ->
     assert count(path, "executions") == (jobs * len(ExecutionStatus) if to >= 2 else 0)
 
 
+async def test_versions_that_do_not_repeat_their_definition_are_whole_again_after_the_way_down(
+    path: Path, clock: ManualClock
+) -> None:
+    async with open_sqlite(path, clock) as storage:
+        job = await storage.jobs.add(a_job(metadata={"n": 1.0, "a": None}))
+        for step in (pause, resume):
+            await storage.jobs.change(job.tenant_id, job.id, decided(step))
+        versions = (await storage.jobs.versions(job.tenant_id, job.id, limit=5)).items
+    [narrow] = [step.version for step in migrate.migrations() if step.name == "narrow_versions"]
+
+    migrate.down(path, narrow - 1)
+
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT before, after FROM job_versions ORDER BY version DESC").fetchall()
+    stored = [tuple(None if text is None else json.loads(text) for text in row) for row in rows]
+    assert stored == [(each.before, each.after) for each in versions]
+
+
 def test_down_leaves_nothing_of_what_a_step_made(path: Path) -> None:
     migrate.up(path)
     fill(path)
@@ -155,7 +175,7 @@ def test_a_file_from_before_steps_said_whether_they_are_compatible_goes_on(path:
 
     assert [each.applied_at is not None for each in migrate.status(path)] == [True] * 3 + [False] * (NEWEST - 3)
     assert versions(migrate.up(path)) == list(range(4, NEWEST + 1))
-    assert [each.compatible for each in migrate.status(path)] == [True] * NEWEST
+    assert [each.compatible for each in migrate.status(path)] == [each.compatible for each in migrate.migrations()]
 
 
 def test_a_newer_step_that_says_nothing_about_itself_is_not_trusted(path: Path) -> None:

@@ -15,9 +15,10 @@ from ...domain.stored import own_definition, shared_definition
 from ...ports.dispatcher import Dispatch
 from .dispatches import read_dispatches
 from .facts import tell_of_changes
-from .job_rows import advance_row, change_row, counters_row, job_of, job_row, standing_row, state_row
+from .job_rows import advance_row, counters_row, job_of, job_row, standing_row, state_row
 from .statements import statements
 from .transaction import Transaction, array
+from .version_rows import change_row
 
 _PLACE: Final = attrgetter(
     "next_run", "last_run", "last_nominal", "exhausted", "cancelled_at", "deleted_at", "deleted_by"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 from uuid import UUID
 
@@ -17,9 +19,9 @@ from ...ports.ledger import RecentLedgers
 from ...ports.stores import LedgerStretch
 from .accounts import read_jobs
 from .instants import from_micros, to_micros
-from .job_rows import change_of
 from .statements import statements
 from .transaction import LARGEST, Row, Transaction, array
+from .version_rows import changes_of
 
 _AUDIT: Final = statements("audit")
 
@@ -69,10 +71,9 @@ def _versions(
     floors = (
         (str(job_id), min((entry.job_version for entry in rows), default=None)) for job_id, rows in entries.items()
     )
-    versions: defaultdict[UUID, list[JobChange]] = defaultdict(list)
-    for row in transaction.rows(_AUDIT["versions_since"], floors=array(floors), since=to_micros(since)):
-        versions[UUID(row["job_id"])].append(change_of(row))
-    return versions
+    rows = transaction.rows(_AUDIT["versions_since"], floors=array(floors), since=to_micros(since))
+    versions = {UUID(job_id): changes_of(of_job) for job_id, of_job in groupby(rows, key=itemgetter("job_id"))}
+    return {job_id: versions.get(job_id, []) for job_id in entries}
 
 
 def _made_around(transaction: Transaction, job_id: UUID, entries: Sequence[Entry]) -> tuple[int, int]:

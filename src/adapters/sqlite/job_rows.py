@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import fields
 from operator import attrgetter
 from typing import Final
@@ -13,7 +12,6 @@ from ...domain.definition import document
 from ...domain.execution import ExecutionStatus
 from ...domain.job import JobDefinition, JobStatus, ScheduledJob
 from ...domain.json import encoded
-from ...domain.plan import JobChange
 from ...domain.trace import TraceContext, read_trace_context
 from .instants import from_micros, to_micros
 from .transaction import Parameters, Row
@@ -115,34 +113,6 @@ def standing_row(job: ScheduledJob) -> tuple[object, ...]:
 def counters_row(job: ScheduledJob) -> tuple[object, ...]:
     """Write what a job's executions add up to: the fields of `JobCounters` in their order, then the job's id."""
     return *_COUNTS(job.counters), str(job.id)
-
-
-def change_row(change: JobChange) -> Parameters:
-    """Write one version of a job."""
-    return {
-        "job_id": str(change.job_id),
-        "tenant_id": change.tenant_id,
-        "version": change.version,
-        "changed_at": to_micros(change.changed_at),
-        "changed_by": change.changed_by,
-        "reason": change.reason,
-        "before": None if change.before is None else encoded(change.before),
-        "after": encoded(change.after),
-    }
-
-
-def change_of(row: Row) -> JobChange:
-    """Read one version of a job."""
-    return JobChange(
-        job_id=UUID(row["job_id"]),
-        tenant_id=row["tenant_id"],
-        version=row["version"],
-        changed_at=from_micros(row["changed_at"]),
-        changed_by=row["changed_by"],
-        reason=row["reason"],
-        before=None if row["before"] is None else json.loads(row["before"]),
-        after=json.loads(row["after"]),
-    )
 
 
 def _trace_text(trace: TraceContext | None) -> str | None:

@@ -22,9 +22,9 @@ from .database import Database
 from .decisions import refuse_taken_key, write_decision
 from .execution_rows import execution_of
 from .instants import to_micros
-from .job_rows import change_of
 from .statements import statements
 from .transaction import LARGEST, Parameters, Transaction, array
+from .version_rows import changes_of
 
 _JOBS: Final = statements("jobs")
 _EXECUTIONS: Final = statements("executions")
@@ -119,7 +119,7 @@ class SqliteJobs:
             if not total:
                 raise JobNotFound(job_id)
             rows = transaction.rows(_JOBS["versions"], job_id=str(job_id), below=below, limit=limit + 1)
-            shown = [change_of(row) for row in rows[:limit]]
+            shown = changes_of(reversed(rows))[::-1][:limit]
             next_cursor = str(shown[-1].version) if len(rows) > len(shown) else None
             return Page(items=shown, total=total, limit=limit, offset=None, next_cursor=next_cursor)
 

@@ -35,22 +35,41 @@ LIMIT :limit;
 
 -- name: versions_since
 -- For each [job, version], that version and the later ones; for [job, null] from the one in force at an instant on.
--- What a job works with says nothing about when it fires.
+-- What a job works with says nothing about when it fires. A version that did not change the definition does not repeat
+-- it; the oldest of a job is told what the last one with a definition recorded.
+WITH wanted AS MATERIALIZED (
+    SELECT
+        floors.key AS place,
+        json_extract(floors.value, '$[0]') AS job_id,
+        coalesce(
+            json_extract(floors.value, '$[1]'),
+            (
+                SELECT max(b.version) FROM job_versions AS b
+                WHERE b.job_id = json_extract(floors.value, '$[0]') AND b.changed_at <= :since
+            ),
+            0
+        ) AS version
+    FROM json_each(:floors) AS floors
+)
+
 SELECT
     v.job_id, v.tenant_id, v.version, v.changed_at, v.changed_by, v.reason,
     json_remove(v.before, '$.definition.payload', '$.definition.metadata') AS before,
-    json_remove(v.after, '$.definition.payload', '$.definition.metadata') AS after
-FROM json_each(:floors) AS wanted
-CROSS JOIN job_versions AS v
-    ON v.job_id = json_extract(wanted.value, '$[0]') AND v.version >= coalesce(
-        json_extract(wanted.value, '$[1]'),
-        (
-            SELECT max(b.version) FROM job_versions AS b
-            WHERE b.job_id = json_extract(wanted.value, '$[0]') AND b.changed_at <= :since
-        ),
-        0
+    json_remove(v.after, '$.definition.payload', '$.definition.metadata') AS after,
+    CASE WHEN json_type(v.after, '$.definition') IS NULL AND NOT EXISTS (
+        SELECT 1 FROM job_versions AS o
+        WHERE o.job_id = v.job_id AND o.version >= wanted.version AND o.version < v.version
     )
-ORDER BY wanted.key, v.version;
+        THEN (
+            SELECT json_remove(b.after, '$.definition.payload', '$.definition.metadata') FROM job_versions AS b
+            WHERE b.job_id = v.job_id AND b.version < v.version AND json_type(b.after, '$.definition') IS NOT NULL
+            ORDER BY b.version DESC
+            LIMIT 1
+        )
+    END AS basis
+FROM wanted
+CROSS JOIN job_versions AS v ON v.job_id = wanted.job_id AND v.version >= wanted.version
+ORDER BY wanted.place, v.version;
 
 -- name: made_around
 -- How many executions count towards max_executions on either side of what is read.

@@ -19,7 +19,7 @@ INSERT INTO job_counters (
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
 
 -- name: insert_version
--- Every version is kept with what was before and after: the proof needs it.
+-- Every version is kept with what was before and after, the proof needs it; the definition only where it changed.
 INSERT INTO job_versions (job_id, tenant_id, version, changed_at, changed_by, reason, before, after)
 VALUES (:job_id, :tenant_id, :version, :changed_at, :changed_by, :reason, :before, :after);
 
@@ -100,12 +100,28 @@ WHERE job_id = ?10;
 SELECT count(*) AS total FROM job_versions AS v WHERE v.job_id = :job_id AND v.tenant_id = :tenant_id;
 
 -- name: versions
--- The newest first, by the key of the table read backwards.
-SELECT v.job_id, v.tenant_id, v.version, v.changed_at, v.changed_by, v.reason, v.before, v.after
-FROM job_versions AS v
-WHERE v.job_id = :job_id AND v.version < :below
-ORDER BY v.version DESC
-LIMIT :limit;
+-- The newest first, by the key of the table read backwards. A version that did not change the definition does not repeat
+-- it; the oldest of a page is told what the last one with a definition recorded.
+WITH page AS MATERIALIZED (
+    SELECT job_id, tenant_id, version, changed_at, changed_by, reason, before, after
+    FROM job_versions
+    WHERE job_id = :job_id AND version < :below
+    ORDER BY version DESC
+    LIMIT :limit
+)
+
+SELECT
+    v.job_id, v.tenant_id, v.version, v.changed_at, v.changed_by, v.reason, v.before, v.after,
+    CASE WHEN v.version = (SELECT min(version) FROM page) AND json_type(v.after, '$.definition') IS NULL
+        THEN (
+            SELECT b.after FROM job_versions AS b
+            WHERE b.job_id = v.job_id AND b.version < v.version AND json_type(b.after, '$.definition') IS NOT NULL
+            ORDER BY b.version DESC
+            LIMIT 1
+        )
+    END AS basis
+FROM page AS v
+ORDER BY v.version DESC;
 
 -- name: matching_jobs
 -- One row with the total and the ids of a page, so that sorting carries no documents; a null condition asks for

@@ -86,6 +86,44 @@ WHERE
     executions.rowid = json_extract(ended.value, '$[0]') AND attempt = json_extract(ended.value, '$[1]')
     AND status = 'running';
 
+-- name: completing
+-- Jobs of one time that have nothing to fire, and nothing left but one execution; and of which nominal time it must be for
+-- them to be over with it.
+SELECT json_group_array(json_array(j.rowid, j.id, j.last_nominal)) AS completing
+FROM json_each(:ids) AS wanted
+CROSS JOIN jobs AS j ON j.id = wanted.value
+CROSS JOIN job_counters AS c ON c.job_id = j.id
+WHERE
+    j.exhausted AND j.type = 'one_time' AND j.status IN ('active', 'paused') AND j.next_run IS NULL
+    AND j.cancelled_at IS NULL AND j.deleted_at IS NULL AND c.live = 1;
+
+-- name: count_last
+-- The good end of the one execution that a job had left.
+-- Each of :ended is [job_id, duration_ms, slots].
+UPDATE job_counters
+SET
+    executions_count = executions_count + 1, success_count = success_count + 1, consecutive_failures = 0,
+    duration_total_ms = duration_total_ms + json_extract(ended.value, '$[1]'), live = 0,
+    slots_taken = slots_taken - json_extract(ended.value, '$[2]')
+FROM json_each(:ended) AS ended
+WHERE job_id = json_extract(ended.value, '$[0]');
+
+-- name: record_last
+-- The versions that jobs, by rowid, are completed with: they keep their definitions.
+INSERT INTO job_versions (job_id, tenant_id, version, changed_at, changed_by, reason, before, after)
+SELECT
+    j.id, j.tenant_id, j.version + 1, :now, NULL, :reason,
+    json_object('status', j.status, 'deleted', json('false')),
+    json_object('status', :completed, 'deleted', json('false'))
+FROM json_each(:jobs) AS ended
+CROSS JOIN jobs AS j ON j.rowid = ended.value;
+
+-- name: complete
+-- By rowid.
+UPDATE jobs
+SET status = :completed, outcome = 'success', version = version + 1, updated_at = :now, completed_at = :now
+WHERE rowid IN (SELECT value FROM json_each(:jobs));
+
 -- name: finish
 -- An end; slot and lease stay while the handler is not really gone.
 -- ?1 status, ?2 failures, ?3 error, ?4 error_type, ?5 error_stack, ?6 started_at or null, ?7 result, ?8 completed_at,

@@ -1,0 +1,3 @@
+-- compatible: no
+-- A version that leaves its job's definition as it was does not repeat it: of `before` and `after` it has the status and
+-- whether the job is deleted, and the definition is that of the last version that has one. Older nodes cannot read it.
