@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 from .errors import FieldError, InvalidJob
 from .job import Backoff, HandlerType, JobDefinition, JobType, MisfirePolicy, OverlapPolicy
 from .json import PAYLOAD_LIMIT, Json, NotStorable, storable
+from .swift import swift
 from .wall_times import FIRST_YEAR, LAST_YEAR
 
 INTEGER_BOUNDS: Final = MappingProxyType(
@@ -212,7 +213,7 @@ def from_document(written: Mapping[str, Any]) -> JobDefinition:
             read[name] = datetime.fromisoformat(read[name])
     if "tags" in read:
         read["tags"] = tuple(read["tags"])
-    return JobDefinition(**read)
+    return _Definition(**read)
 
 
 def _written(value: object) -> Json:
@@ -231,3 +232,4 @@ FIELD_NAMES: Final = tuple(field.name for field in fields(JobDefinition))
 """The fields of a definition, in order."""
 
 _VALUES: Final = attrgetter(*FIELD_NAMES)
+_Definition: Final = swift(JobDefinition)

@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
+from .altered import altered
 from .definition import from_document
 from .job import JobDefinition, JobStatus, JobType, ScheduledJob
 from .lifecycle import ONE_TIME_GRACE, TIMING, UNPLANNABLE
 from .plan import JobChange
 from .stored import UnreadableDefinition
 
+_TIMING: Final = attrgetter(*TIMING)
 _TICK: Final = timedelta(microseconds=1)
 
 
@@ -58,7 +61,7 @@ class _State:
     @property
     def timing(self) -> tuple[object, ...]:
         """All that decides which nominal times there are."""
-        return (self.status, self.is_deleted, *(getattr(self.definition, name) for name in TIMING))
+        return self.status, self.is_deleted, *_TIMING(self.definition)
 
     @property
     def fires(self) -> bool:
@@ -117,7 +120,7 @@ def _version(job: ScheduledJob, step: _Step, following: _Step | None) -> Version
     is_owed = _is_planned_afresh(change, before, state)
     return Version(
         number=change.version,
-        job=replace(job, definition=state.definition, status=state.status, version=change.version),
+        job=altered(job, definition=state.definition, status=state.status, version=change.version),
         changed_at=change.changed_at,
         begins_at=earliest_at if is_owed else change.changed_at,
         earliest_at=earliest_at,
@@ -138,7 +141,7 @@ def _is_planned_afresh(change: JobChange, before: _State | None, after: _State) 
     """Say whether the change gave the job its timing, so that a one_time instant may lie just past (`lifecycle`)."""
     if before is None or change.reason == "rescheduled":
         return True
-    return any(getattr(before.definition, name) != getattr(after.definition, name) for name in TIMING)
+    return before.definition is not after.definition and _TIMING(before.definition) != _TIMING(after.definition)
 
 
 def _breaks(job: ScheduledJob, steps: Sequence[_Step], *, is_readable: bool) -> list[tuple[datetime, str]]:

@@ -34,10 +34,15 @@ def read_jobs(transaction: Transaction, ids: str) -> list[ScheduledJob]:
     return [job_of(row, own_definition(row["definition"])) for row in transaction.rows(_JOBS["jobs_by_ids"], ids=ids)]
 
 
+def read_shared_jobs(transaction: Transaction, ids: Iterable[object]) -> list[ScheduledJob]:
+    """Read jobs, for a loop, in the order of their ids; deleted ones too."""
+    rows = transaction.rows(_JOBS["jobs_by_ids"], ids=array(ids))
+    return [job_of(row, shared_definition(row["definition"])) for row in rows]
+
+
 def load(transaction: Transaction, accounts: Accounts, job_ids: Iterable[object]) -> Sequence[ScheduledJob]:
     """Enter jobs, read with one statement, and answer them in the order of the ids."""
-    rows = transaction.rows(_JOBS["jobs_by_ids"], ids=array(dict.fromkeys(job_ids)))
-    jobs = [job_of(row, shared_definition(row["definition"])) for row in rows]
+    jobs = read_shared_jobs(transaction, dict.fromkeys(job_ids))
     accounts.enter(jobs)
     return jobs
 

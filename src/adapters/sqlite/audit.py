@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
@@ -15,28 +16,56 @@ from ...domain.history import names_limit
 from ...domain.job import ScheduledJob
 from ...domain.ledger import Entry, JobLedger, Window, cut
 from ...domain.plan import JobChange
+from ...domain.swift import swift
 from ...ports.ledger import RecentLedgers
 from ...ports.stores import LedgerStretch
-from .accounts import read_jobs
+from .accounts import read_shared_jobs
 from .instants import from_micros, to_micros
 from .statements import statements
 from .transaction import LARGEST, Row, Transaction, array
 from .version_rows import changes_of
 
+_Entry: Final = swift(Entry)
+_AHEAD: Final = 2_000
+"""Jobs on a roll: twenty pages of the watch."""
+
 _AUDIT: Final = statements("audit")
 
 
-def recent_ledgers(transaction: Transaction, since: datetime, limit: int, after: UUID | None) -> RecentLedgers:
+@dataclass(slots=True)
+class Roll:
+    """
+    The jobs that a look goes through, read many pages ahead.
+
+    To find one page in the order of ids, all jobs that changed lately are gone through, which may be many more.
+    """
+
+    _since: datetime | None = None
+    _ids: list[UUID] = field(default_factory=list)
+
+    def behind(self, transaction: Transaction, after: UUID | None, since: datetime, limit: int) -> Sequence[UUID]:
+        """Tell which jobs come next, as they were when they were read ahead."""
+        place = 0 if after is None or since != self._since else bisect_right(self._ids, after)
+        # In front of the first there may be others.
+        if not place or len(self._ids) < place + limit:
+            self._since, place = since, 0
+            self._ids = recent_jobs(transaction, since, max(limit, _AHEAD), after)
+        return self._ids[place : place + limit]
+
+
+def recent_ledgers(
+    transaction: Transaction, roll: Roll, *, since: datetime, limit: int, after: UUID | None
+) -> RecentLedgers:
     """Read a page of the jobs that may have fired since."""
-    found = recent_jobs(transaction, since, limit + 1, after)
-    jobs = read_jobs(transaction, array(map(str, found[:limit])))
+    found = roll.behind(transaction, after, since, limit + 1)
+    jobs = read_shared_jobs(transaction, found[:limit])
     ids = [job.id for job in jobs]
     entries = _entries(transaction, ids, since, LARGEST)
-    versions = _versions(transaction, {job_id: entries[job_id] for job_id in ids}, since)
+    versions = _versions(transaction, entries, since)
     return RecentLedgers(
         ledgers=[JobLedger(job=job, versions=versions[job.id], entries=entries[job.id]) for job in jobs],
         now=transaction.now,
-        next_after=ids[-1] if len(found) > len(ids) else None,
+        next_after=found[limit - 1] if len(found) > limit else None,
     )
 
 
@@ -59,10 +88,9 @@ def stretch(transaction: Transaction, job: ScheduledJob, window: Window, limit: 
 
 
 def _entries(transaction: Transaction, ids: Sequence[UUID], since: datetime, limit: int) -> Mapping[UUID, list[Entry]]:
-    entries: defaultdict[UUID, list[Entry]] = defaultdict(list)
-    for row in transaction.rows(_AUDIT["entries"], ids=array(ids), since=to_micros(since), limit=limit):
-        entries[UUID(row["job_id"])].append(_entry_of(row))
-    return entries
+    rows = transaction.rows(_AUDIT["entries"], ids=array(ids), since=to_micros(since), limit=limit)
+    entries = {UUID(job_id): [*map(_entry_of, of_job)] for job_id, of_job in groupby(rows, key=itemgetter("job_id"))}
+    return {job_id: entries.get(job_id, []) for job_id in ids}
 
 
 def _versions(
@@ -72,8 +100,8 @@ def _versions(
         (str(job_id), min((entry.job_version for entry in rows), default=None)) for job_id, rows in entries.items()
     )
     rows = transaction.rows(_AUDIT["versions_since"], floors=array(floors), since=to_micros(since))
-    versions = {UUID(job_id): changes_of(of_job) for job_id, of_job in groupby(rows, key=itemgetter("job_id"))}
-    return {job_id: versions.get(job_id, []) for job_id in entries}
+    by_job = {UUID(job_id): [*of_job] for job_id, of_job in groupby(rows, key=itemgetter("job_id"))}
+    return {job_id: changes_of(job_id, by_job.get(job_id, ())) for job_id in entries}
 
 
 def _made_around(transaction: Transaction, job_id: UUID, entries: Sequence[Entry]) -> tuple[int, int]:
@@ -89,7 +117,7 @@ def _made_around(transaction: Transaction, job_id: UUID, entries: Sequence[Entry
 
 
 def _entry_of(row: Row) -> Entry:
-    return Entry(
+    return _Entry(
         id=UUID(row["id"]),
         job_version=row["job_version"],
         status=ExecutionStatus(row["status"]),

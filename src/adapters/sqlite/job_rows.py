@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
@@ -12,21 +13,25 @@ from ...domain.definition import document
 from ...domain.execution import ExecutionStatus
 from ...domain.job import JobDefinition, JobStatus, ScheduledJob
 from ...domain.json import encoded
+from ...domain.swift import swift
 from ...domain.trace import TraceContext, read_trace_context
 from .instants import from_micros, to_micros
 from .transaction import Parameters, Row
 
+_Job: Final = swift(ScheduledJob)
+_Counters: Final = swift(JobCounters)
+_STATUSES: Final = MappingProxyType({status.value: status for status in JobStatus})
 _COUNTERS: Final = tuple(field.name for field in fields(JobCounters))
 _COUNTS: Final = attrgetter(*_COUNTERS)
 
 
 def job_of(row: Row, definition: JobDefinition) -> ScheduledJob:
     """Read a job with its counters."""
-    return ScheduledJob(
+    return _Job(
         id=UUID(row["id"]),
         definition=definition,
         tenant_id=row["tenant_id"],
-        status=JobStatus(row["status"]),
+        status=_STATUSES[row["status"]],
         next_run=from_micros(row["next_run"]),
         last_run=from_micros(row["last_run"]),
         last_nominal=from_micros(row["last_nominal"]),
@@ -42,7 +47,7 @@ def job_of(row: Row, definition: JobDefinition) -> ScheduledJob:
         created_in=_trace_of(row["created_in"]),
         depth=row["depth"],
         version=row["version"],
-        counters=JobCounters(**{name: row[name] for name in _COUNTERS}),
+        counters=_Counters(**{name: row[name] for name in _COUNTERS}),
     )
 
 

@@ -119,7 +119,7 @@ class SqliteJobs:
             if not total:
                 raise JobNotFound(job_id)
             rows = transaction.rows(_JOBS["versions"], job_id=str(job_id), below=below, limit=limit + 1)
-            shown = changes_of(reversed(rows))[::-1][:limit]
+            shown = changes_of(job_id, reversed(rows))[::-1][:limit]
             next_cursor = str(shown[-1].version) if len(rows) > len(shown) else None
             return Page(items=shown, total=total, limit=limit, offset=None, next_cursor=next_cursor)
 

@@ -40,6 +40,7 @@ class SqliteLedger:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._roll = audit.Roll()
 
     async def fire(self, planner: Planner, *, limit: int, ahead: timedelta = NOT_AHEAD) -> Fired:
         """Write the plans of jobs that are due, or about to be."""
@@ -105,7 +106,7 @@ class SqliteLedger:
     async def recent_ledgers(self, *, since: datetime, limit: int, after: UUID | None = None) -> RecentLedgers:
         """Read the ledgers of jobs that may have fired since, which keeps nobody from writing."""
         return await self._database.search(
-            lambda transaction: audit.recent_ledgers(transaction, since, limit, after),
+            lambda transaction: audit.recent_ledgers(transaction, self._roll, since=since, limit=limit, after=after),
         )
 
     async def recent_jobs(self, *, since: datetime, limit: int, after: UUID | None = None) -> Sequence[UUID]:

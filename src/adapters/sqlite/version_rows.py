@@ -28,9 +28,9 @@ def change_row(change: JobChange) -> Parameters:
     }
 
 
-def changes_of(rows: Iterable[Row]) -> list[JobChange]:
+def changes_of(job_id: UUID, rows: Iterable[Row]) -> list[JobChange]:
     """
-    Read versions of one job, oldest first.
+    Read versions of a job, oldest first.
 
     The oldest has as its `basis` what the last version with a definition recorded, if it has none itself.
     """
@@ -46,7 +46,7 @@ def changes_of(rows: Iterable[Row]) -> list[JobChange]:
             before, after = {"definition": definition, **before}, {"definition": definition, **after}
         changes.append(
             JobChange(
-                job_id=UUID(row["job_id"]),
+                job_id=job_id,
                 tenant_id=row["tenant_id"],
                 version=row["version"],
                 changed_at=from_micros(row["changed_at"]),
