@@ -104,6 +104,14 @@ def test_a_fire_touches_no_index_of_jobs_but_that_of_when_they_are_due(stranger:
     assert written_indexes(stranger, "advance") == {"jobs_due"}
 
 
+def test_a_fire_reads_no_definition_to_write_how_far_its_job_is(stranger: sqlite3.Connection) -> None:
+    parameters: defaultdict[str, object] = defaultdict(lambda: None)
+
+    steps = stranger.execute(f"EXPLAIN {statements('jobs')['advance']}", parameters).fetchall()
+
+    assert [step for step in steps if "json" in str(step[5])] == []
+
+
 def test_the_end_of_a_job_leaves_the_indexes_alone_that_do_not_go_by_it(stranger: sqlite3.Connection) -> None:
     assert not {"jobs_of_tenant", "jobs_deleted"} & written_indexes(stranger, "save_standing")
 

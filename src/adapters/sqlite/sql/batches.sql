@@ -10,7 +10,7 @@ ORDER BY wanted.key;
 -- Who has each [tenant, handler_name, key] already.
 SELECT j.id, wanted.key AS place
 FROM json_each(:keys) AS wanted
-CROSS JOIN jobs AS j
+CROSS JOIN described_jobs AS j
     ON
         j.tenant_id = json_extract(wanted.value, '$[0]') AND j.handler_name = json_extract(wanted.value, '$[1]')
         AND j.key = json_extract(wanted.value, '$[2]')

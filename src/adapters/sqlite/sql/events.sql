@@ -37,7 +37,7 @@ UPDATE events SET matched = :matched, impact = :impact WHERE id = :id;
 -- Who has each [tenant, handler_name, key], ended or not.
 SELECT wanted.key AS place, j.id
 FROM json_each(:keys) AS wanted
-CROSS JOIN jobs AS j
+CROSS JOIN described_jobs AS j
     ON
         j.tenant_id = json_extract(wanted.value, '$[0]') AND j.handler_name = json_extract(wanted.value, '$[1]')
         AND j.key = json_extract(wanted.value, '$[2]')
@@ -47,7 +47,7 @@ WHERE j.key IS NOT NULL AND j.status <> 'cancelled' AND j.deleted_at IS NULL;
 -- Which live jobs each [tenant, key, tags] means that names a key.
 SELECT wanted.key AS place, j.id
 FROM json_each(:cancels) AS wanted
-CROSS JOIN jobs AS j
+CROSS JOIN described_jobs AS j
     ON j.tenant_id = json_extract(wanted.value, '$[0]') AND j.key = json_extract(wanted.value, '$[1]')
 WHERE
     j.key IS NOT NULL AND j.deleted_at IS NULL AND j.status IN ('pending', 'active', 'paused')

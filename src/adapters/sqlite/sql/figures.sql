@@ -129,7 +129,7 @@ SELECT
     END AS capability,
     sum(s.total) AS total
 FROM (SELECT job_id, count(*) AS total FROM stale GROUP BY job_id) AS s
-CROSS JOIN jobs AS j ON j.id = s.job_id
+CROSS JOIN described_jobs AS j ON j.id = s.job_id
 GROUP BY capability;
 
 -- name: queue

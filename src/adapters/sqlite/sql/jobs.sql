@@ -1,5 +1,5 @@
 -- name: insert_job
--- The definition is one document, whose parts that lists filter by are generated columns.
+-- The definition is one document, whose parts that lists filter by are told by a view.
 INSERT INTO jobs (
     id, tenant_id, status, next_run, last_run, last_nominal, exhausted, outcome, created_by, created_at, updated_at,
     completed_at, cancelled_at, deleted_at, deleted_by, created_in, depth, version, definition
@@ -55,7 +55,7 @@ SELECT min(next_run) AS next_due FROM jobs WHERE status = 'active' AND next_run 
 
 -- name: job_with_key
 -- A key is free again once its job is cancelled or deleted.
-SELECT id FROM jobs
+SELECT id FROM described_jobs
 WHERE
     tenant_id = :tenant_id AND handler_name = :handler_name AND key = :key
     AND status <> 'cancelled' AND deleted_at IS NULL AND id <> :id;
@@ -135,7 +135,7 @@ WITH matching AS (
             WHEN 'name' THEN name
             WHEN 'priority' THEN priority
         END AS place
-    FROM jobs
+    FROM described_jobs
     WHERE
         tenant_id = :tenant_id AND deleted_at IS NULL
         AND (:type IS NULL OR type IN (SELECT value FROM json_each(:type)))

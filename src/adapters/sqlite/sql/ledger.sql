@@ -94,7 +94,7 @@ FROM json_each(:ids) AS wanted
 CROSS JOIN jobs AS j ON j.id = wanted.value
 CROSS JOIN job_counters AS c ON c.job_id = j.id
 WHERE
-    j.exhausted AND j.type = 'one_time' AND j.status IN ('active', 'paused') AND j.next_run IS NULL
+    j.exhausted AND json_extract(j.definition, '$.type') = 'one_time' AND j.status IN ('active', 'paused') AND j.next_run IS NULL
     AND j.cancelled_at IS NULL AND j.deleted_at IS NULL AND c.live = 1;
 
 -- name: count_last
@@ -166,7 +166,7 @@ UPDATE executions SET holds_slot = 0, lease_expires_at = NULL WHERE id IN (SELEC
 SELECT
     e.id, e.attempt, e.lease_expires_at, ifnull(j.lock_timeout_seconds, :lock_timeout_seconds) AS lock_timeout_seconds
 FROM executions AS e
-CROSS JOIN jobs AS j ON j.id = e.job_id
+CROSS JOIN described_jobs AS j ON j.id = e.job_id
 WHERE e.lease_expires_at IS NOT NULL AND (e.lease_expires_at <= :now OR e.started_at > :now + :ahead)
 ORDER BY e.lease_expires_at, e.id
 LIMIT :limit;
@@ -203,7 +203,7 @@ WHERE status = 'pending' AND dispatched_at IS NULL AND available_at IS NOT NULL;
 -- before the clock was set back. The capability is worded as the domain does.
 SELECT e.id, e.job_id, e.priority, e.dispatched_at
 FROM executions AS e
-CROSS JOIN jobs AS j ON j.id = e.job_id
+CROSS JOIN described_jobs AS j ON j.id = e.job_id
 WHERE
     e.status = 'pending' AND e.available_at IS NOT NULL AND e.dispatched_at IS NOT NULL
     AND e.dispatched_at > :later_than AND e.dispatched_at <= :until
