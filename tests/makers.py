@@ -15,9 +15,10 @@ from tocsin.domain.definition import FIELD_NAMES
 from tocsin.domain.event import Event, EventHandler, EventHandlerDefinition, EventOrigin, Publish
 from tocsin.domain.execution import ExecutionStatus, JobExecution, SkipReason
 from tocsin.domain.fan_out import fan_out
-from tocsin.domain.firing import fire, new_execution, next_fire
+from tocsin.domain.firing import fire, next_fire
 from tocsin.domain.job import DEFAULT_TENANT, JobDefinition, JobType, ScheduledJob
 from tocsin.domain.lifecycle import Moment
+from tocsin.domain.new_execution import new_execution
 from tocsin.domain.occurrences import OccurrenceSource
 from tocsin.domain.plan import Decision, Plan
 from tocsin.domain.resolution import FannedOut, Resolved, Situation

@@ -8,20 +8,20 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from .swift import swift
+from .swift import placed
 
 T = TypeVar("T")
 
 
 def altered(value: T, **changes: object) -> T:
-    """Copy a value of a frozen, slotted dataclass of two fields or more, without `__post_init__`."""
+    """Copy a value of a frozen, slotted dataclass, without `__post_init__`; two fields or more stay as they are."""
     kind: Any = type(value)
-    names, read = _fields_of(kind)
-    copy: T = swift(kind)(**{**dict(zip(names, read(value), strict=True)), **changes})
+    read, make = _copier(kind, *changes)
+    copy: T = make(*read(value), *changes.values())
     return copy
 
 
 @cache
-def _fields_of(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:  # noqa: ANN401 - any dataclass
-    names = tuple(field.name for field in fields(kind))
-    return names, attrgetter(*names)
+def _copier(kind: Any, *changed: str) -> tuple[Callable[[Any], tuple[Any, ...]], Callable[..., Any]]:  # noqa: ANN401 - any dataclass
+    kept = [field.name for field in fields(kind) if field.name not in changed]
+    return attrgetter(*kept), placed(kind, *kept, *changed)

@@ -12,19 +12,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
-from uuid import UUID
 
 from .altered import altered
-from .counters import JobCounters
-from .execution import ExecutionStatus, JobExecution, Origin, SkipReason
-from .job import JobDefinition, JobStatus, MisfirePolicy, OverlapPolicy, ScheduledJob
+from .execution import ExecutionStatus, JobExecution, SkipReason
+from .job import JobStatus, MisfirePolicy, OverlapPolicy, ScheduledJob
+from .new_execution import counted, is_admitted, new_execution
 from .occurrences import Occurrence, OccurrenceSource, nth_after
 from .plan import NOTHING_LEFT, NewId, Plan, conclude, versioned
-from .swift import swift
-from .trace import trace_ids_of
+from .swift import placed
 
-_Execution: Final = swift(JobExecution)
-_Counters: Final = swift(JobCounters)
+_plan: Final = placed(Plan, "job", "executions")
 
 MAX_STEPS: Final = 1000
 """Nominal times that one plan may walk through; the rest stays due for the next."""
@@ -66,23 +63,19 @@ def fire(
     that will be within `ahead` runs early, should a slot be free for it; without one it is left to its instant, since
     only then is it known what the overlap policy has to say.
     """
-    if job.status is not JobStatus.ACTIVE or job.next_run is None or job.next_run > now + ahead:
+    at = job.next_run
+    if job.status is not JobStatus.ACTIVE or at is None or at > now + ahead:
         return Plan(job=job)
-    if job.next_run > now:
-        return _fired_early(job, job.next_run, source, _Account(job=job, now=now, new_id=new_id))
-    late = now - timedelta(seconds=job.definition.misfire_grace_seconds)
-    dropped, first = _sought(job, job.next_run, late, source)
-    due, following = _due(job, first, now, source)
-    missed = [at for at in due if at < late]
-    on_time = due[len(missed) :]
-    rescued = _rescued(job, now, missed, on_time[0] if on_time else following)
     account = _Account(job=job, now=now, new_id=new_id)
-    account.skip(dropped, SkipReason.MISFIRE)
-    account.skip(Stretch.of(missed[: len(missed) - len(rescued)]), SkipReason.MISFIRE)
-    for at in rescued:
-        account.catch_up(at)
-    for at in on_time:
+    if at > now:
+        return _fired_early(job, at, source, account)
+    late = now - timedelta(seconds=job.definition.misfire_grace_seconds)
+    following = _following(job, at, source)
+    if at >= late and (following is None or following > now):
+        # Nothing else is due, as at nearly every fire.
         account.run(at)
+    else:
+        following = _all_due(account, at, late, source)
     plan = account.closed(following)
     concluded = conclude(plan.job, now)
     if concluded is plan.job:
@@ -117,20 +110,48 @@ def _fired_early(job: ScheduledJob, at: datetime, source: OccurrenceSource, acco
     if not is_admitted(job.definition, job.counters):
         return Plan(job=job)
     account.run(at)
-    following = next(_between_dates(job, at, source), None)
-    return account.closed(None if following is None else following.at)
+    return account.closed(_following(job, at, source))
+
+
+def _all_due(account: _Account, first: datetime, late: datetime, source: OccurrenceSource) -> datetime | None:
+    """Account for nominal times from a due one on, by the misfire policy; answer the first that it leaves."""
+    job, now = account.job, account.now
+    dropped, first_left = _sought(job, first, late, source)
+    due, following = _due(job, first_left, now, source)
+    missed = [at for at in due if at < late]
+    on_time = due[len(missed) :]
+    rescued = _rescued(job, now, missed, on_time[0] if on_time else following)
+    account.skip(dropped, SkipReason.MISFIRE)
+    account.skip(Stretch.of(missed[: len(missed) - len(rescued)]), SkipReason.MISFIRE)
+    for at in rescued:
+        account.catch_up(at)
+    for at in on_time:
+        account.run(at)
+    return following
 
 
 def _between_dates(job: ScheduledJob, after: datetime, source: OccurrenceSource) -> Iterator[Occurrence]:
+    occurrence = _next_between_dates(job, after, source)
+    while occurrence is not None:
+        yield occurrence
+        occurrence = _next_between_dates(job, occurrence.at, source)
+
+
+def _next_between_dates(job: ScheduledJob, after: datetime, source: OccurrenceSource) -> Occurrence | None:
     definition = job.definition
     floor = max(after, job.last_nominal) if job.last_nominal else after
     if definition.start_date:
         floor = max(floor, definition.start_date - BEFORE)
-    while (occurrence := source.after(floor)) is not None:
-        if definition.end_date and occurrence.at > definition.end_date:
-            return
-        yield occurrence
-        floor = occurrence.at
+    occurrence = source.after(floor)
+    if occurrence is None or (definition.end_date and occurrence.at > definition.end_date):
+        return None
+    return occurrence
+
+
+def _following(job: ScheduledJob, at: datetime, source: OccurrenceSource) -> datetime | None:
+    """Find the nominal time that follows one of the job's."""
+    occurrence = _next_between_dates(job, at, source)
+    return None if occurrence is None else occurrence.at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,8 +232,8 @@ class _Account:
     """The rows of one plan while they are being decided; once max_executions are made, it takes no more."""
 
     def __init__(self, *, job: ScheduledJob, now: datetime, new_id: NewId) -> None:
-        self._job = job
-        self._now = now
+        self.job = job
+        self.now = now
         self._new_id = new_id
         self._executions: list[JobExecution] = []
         self._counters = job.counters
@@ -222,18 +243,20 @@ class _Account:
 
     def run(self, at: datetime) -> None:
         """Fire on time: what happens when all slots are taken is the overlap policy's to say."""
-        is_free = self._counters.slots_taken < self._job.definition.concurrency
-        match self._job.definition.overlap_policy:
-            case OverlapPolicy.SKIP if not is_free:
+        if self._counters.slots_taken < self.job.definition.concurrency:
+            self._add(at)
+            return
+        match self.job.definition.overlap_policy:
+            case OverlapPolicy.SKIP:
                 self.skip(Stretch.of([at]), SkipReason.OVERLAP)
-            case OverlapPolicy.QUEUE_ONE if not is_free and self._counters.waiting:
+            case OverlapPolicy.QUEUE_ONE if self._counters.waiting:
                 self.skip(Stretch.of([at]), SkipReason.OVERLAP)
             case _:
                 self._add(at)
 
     def catch_up(self, at: datetime) -> None:
         """Fire late: run_all queues whatever the overlap policy, run_once fires as if on time."""
-        if self._job.definition.misfire_policy is MisfirePolicy.RUN_ALL:
+        if self.job.definition.misfire_policy is MisfirePolicy.RUN_ALL:
             self._add(at)
         else:
             self.run(at)
@@ -248,7 +271,7 @@ class _Account:
             skip_reason=reason,
             covers_until=times.last,
             covers_count=times.count,
-            completed_at=self._now,
+            completed_at=self.now,
         )
         _append(self._executions, skipped)
         self._last_nominal = times.last
@@ -258,7 +281,7 @@ class _Account:
         """Give the plan: the job as these rows leave it, to fire next at `following` unless it made all it may."""
         next_run = None if self._is_full else following
         job = altered(
-            self._job,
+            self.job,
             next_run=next_run,
             last_run=self._last_run,
             last_nominal=self._last_nominal,
@@ -266,77 +289,21 @@ class _Account:
             exhausted=next_run is None,
             counters=self._counters,
         )
-        return Plan(job=job, executions=tuple(self._executions))
+        return _plan(job, tuple(self._executions))
 
     @property
     def _is_full(self) -> bool:
-        limit = self._job.definition.max_executions
+        limit = self.job.definition.max_executions
         return limit is not None and self._counters.scheduled_count >= limit
 
     def _add(self, at: datetime) -> None:
         if self._is_full:
             return
-        row = self._new_execution(at, has_slot=is_admitted(self._job.definition, self._counters))
+        row = self._new_execution(at, has_slot=is_admitted(self.job.definition, self._counters))
         self._executions.append(row)
         self._counters = counted(self._counters, row, scheduled=1)
         self._last_run = self._last_nominal = at
         self._outcome = None
 
     def _new_execution(self, at: datetime, *, has_slot: bool) -> JobExecution:
-        return new_execution(self._job, at, now=self._now, execution_id=self._new_id(self._now), has_slot=has_slot)
-
-
-def is_admitted(definition: JobDefinition, counters: JobCounters) -> bool:
-    """
-    Say whether a new execution gets a slot: if one is free and nobody waits for it already.
-
-    Under `allow_all` each gets one, however many there are (design: the protocol, admit).
-    """
-    if definition.overlap_policy is OverlapPolicy.ALLOW_ALL:
-        return True
-    return counters.slots_taken < definition.concurrency and not counters.waiting
-
-
-def counted(counters: JobCounters, row: JobExecution, *, scheduled: int = 0) -> JobCounters:
-    """Count a new execution, which holds a slot or waits for one; `scheduled` is 1 for one of the schedule."""
-    return _Counters(
-        executions_count=counters.executions_count,
-        success_count=counters.success_count,
-        failure_count=counters.failure_count,
-        consecutive_failures=counters.consecutive_failures,
-        duration_total_ms=counters.duration_total_ms,
-        scheduled_count=counters.scheduled_count + scheduled,
-        slots_taken=counters.slots_taken + row.holds_slot,
-        waiting=counters.waiting + (not row.holds_slot),
-        live=counters.live + 1,
-    )
-
-
-def new_execution(
-    job: ScheduledJob, scheduled_at: datetime, *, now: datetime, execution_id: UUID, has_slot: bool = False
-) -> JobExecution:
-    """
-    Make the pending record of one fire of `job` by its schedule.
-
-    What has a slot is available, though not before its time, and counts as dispatched from now: the sweeper repeats a
-    dispatch that a crash swallowed. It begins a trace.
-    """
-    trace_id, span_id = trace_ids_of(execution_id)
-    return _Execution(
-        id=execution_id,
-        job_id=job.id,
-        job_version=job.version,
-        tenant_id=job.tenant_id,
-        status=ExecutionStatus.PENDING,
-        origin=Origin.SCHEDULE,
-        scheduled_at=scheduled_at,
-        created_at=now,
-        priority=job.definition.priority,
-        max_retries=job.definition.max_retries,
-        available_at=max(now, scheduled_at) if has_slot else None,
-        dispatched_at=now if has_slot else None,
-        holds_slot=has_slot,
-        depth=job.depth,
-        trace_id=trace_id,
-        span_id=span_id,
-    )
+        return new_execution(self.job, at, now=self.now, execution_id=self._new_id(self.now), has_slot=has_slot)

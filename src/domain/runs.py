@@ -9,10 +9,10 @@ from uuid import UUID
 from .definition import kept_document
 from .errors import InvalidTransition
 from .execution import ExecutionStatus, JobExecution, Origin
-from .firing import counted, is_admitted, new_execution
 from .job import JobStatus, JobType, ScheduledJob
 from .json import EVENT_LIMIT, Json
 from .lifecycle import Moment, accounted, changed
+from .new_execution import counted, is_admitted, new_execution
 from .plan import Plan
 from .trace import TraceContext, span_of
 

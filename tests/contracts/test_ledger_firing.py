@@ -11,9 +11,9 @@ from tests.contracts.steps import TENANT, claim, counters, execution, executions
 from tests.makers import START, a_job, a_success, an_event_job, decided, new_id, planner
 from tocsin.adapters.system import ManualClock
 from tocsin.domain.execution import ExecutionStatus, SkipReason
-from tocsin.domain.firing import new_execution
 from tocsin.domain.job import JobStatus, JobType, MisfirePolicy, OverlapPolicy, ScheduledJob
 from tocsin.domain.lifecycle import cancel, delete, pause
+from tocsin.domain.new_execution import new_execution
 from tocsin.domain.plan import ROWS_AT_ONCE, Plan
 from tocsin.ports.queries import JobFilter
 from tocsin.ports.storage import Storage

@@ -7,8 +7,8 @@ import pytest
 
 from tests.makers import START, a_job
 from tocsin.domain.altered import altered
-from tocsin.domain.firing import counted, new_execution
 from tocsin.domain.job import ScheduledJob
+from tocsin.domain.new_execution import counted, new_execution
 
 
 def test_a_value_is_altered_as_replace_would_alter_it() -> None:

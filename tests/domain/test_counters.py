@@ -11,7 +11,7 @@ from tests.domain.samples import at, count_id
 from tests.makers import a_job
 from tocsin.domain.counters import JobCounters
 from tocsin.domain.execution import ExecutionStatus
-from tocsin.domain.firing import new_execution
+from tocsin.domain.new_execution import new_execution
 
 ENDS = st.sampled_from([status for status in ExecutionStatus if status.terminal])
 

@@ -10,9 +10,10 @@ from tests.domain.stories import NOON, PLAIN_RUN, created, ended, every_minute, 
 from tests.makers import a_job, occurrences_of
 from tocsin.domain.errors import InvalidJob, InvalidTransition
 from tocsin.domain.execution import ExecutionStatus, JobExecution, Origin
-from tocsin.domain.firing import fire, new_execution
+from tocsin.domain.firing import fire
 from tocsin.domain.job import JobStatus, MisfirePolicy, OverlapPolicy
 from tocsin.domain.lifecycle import unplannable
+from tocsin.domain.new_execution import new_execution
 from tocsin.domain.runs import ManualRun, retry, trigger
 from tocsin.domain.trace import TraceContext, span_of
 

@@ -8,7 +8,7 @@ import pytest
 from tests.end_to_end.accounts import SECOND, SETTLED, Account, account
 from tests.makers import START, a_job, new_id
 from tocsin.domain.execution import ExecutionStatus, JobExecution, Origin, SkipReason
-from tocsin.domain.firing import new_execution
+from tocsin.domain.new_execution import new_execution
 
 LAST = START + 4 * SECOND
 
