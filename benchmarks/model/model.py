@@ -17,7 +17,7 @@ NODE: Final = "node"
 DATABASE: Final = "postgres"
 PIPE: Final = "redis"
 
-TRIPS: Final[Mapping[str, int]] = {"fire": 11, "hand on": 1, "take": 1, "claim": 1, "finish": 7}
+TRIPS: Final[Mapping[str, int]] = {"fire": 8, "hand on": 1, "take": 1, "claim": 1, "finish": 7}
 """Round trips of each stage, begin and commit included, when nothing waits for a slot and nobody listens to facts."""
 
 COMMITS: Final = frozenset({"fire", "claim", "finish"})

@@ -87,6 +87,14 @@ def is_postponed(job: ScheduledJob, plan: Plan, now: datetime) -> bool:
     return job.next_run is not None and job.next_run > now and not plan.executions and plan.job is job
 
 
+def is_plain_fire(plan: Plan) -> bool:
+    """Tell whether a fire comes to one execution of a nominal time, which has its slot, and to nothing else."""
+    if len(plan.executions) != 1 or plan.change is not None:
+        return False
+    [row], job = plan.executions, plan.job
+    return row.holds_slot and not job.counters.waiting and row.scheduled_at == job.last_nominal
+
+
 def versioned(before: ScheduledJob, plan: Plan, now: datetime, *, by: str | None, reason: str) -> Plan:
     """
     Give the plan's job its next version, with its record, if definition, status or deletion changed.

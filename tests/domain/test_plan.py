@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,17 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.domain.samples import at
-from tests.makers import a_definition, a_job
+from tests.makers import START, a_definition, a_job, planner
 from tocsin.domain.counters import JobCounters
 from tocsin.domain.definition import document
 from tocsin.domain.execution import ExecutionStatus, Origin
-from tocsin.domain.job import JobStatus, JobType, ScheduledJob
+from tocsin.domain.job import JobStatus, JobType, OverlapPolicy, ScheduledJob
 from tocsin.domain.plan import (
     Plan,
     conclude,
     concluded,
     first_version,
     is_at_stake,
+    is_plain_fire,
     recorded,
     versioned,
     with_outcome,
@@ -29,6 +31,26 @@ ENDS = st.none() | st.sampled_from([status for status in ExecutionStatus if stat
 
 def changed(before: ScheduledJob, after: ScheduledJob) -> Plan:
     return versioned(before, Plan(job=after), at(5), by="ada", reason="because")
+
+
+def test_a_fire_is_plain_if_its_one_execution_has_a_slot_and_nothing_waits() -> None:
+    job = replace(a_job(overlap_policy=OverlapPolicy.ALLOW_ALL), next_run=START)
+
+    plan = planner(job, START)
+
+    assert is_plain_fire(plan)
+    assert not is_plain_fire(Plan(job=job))
+    assert not is_plain_fire(planner(job, START + timedelta(minutes=1)))
+    assert not is_plain_fire(replace(plan, job=replace(plan.job, counters=JobCounters(waiting=1))))
+    assert not is_plain_fire(changed(job, replace(job, status=JobStatus.PAUSED)))
+
+
+@pytest.mark.parametrize("counters", [JobCounters(slots_taken=1), JobCounters(waiting=1)])
+def test_a_fire_that_is_skipped_or_waits_is_not_plain(counters: JobCounters) -> None:
+    for policy in (OverlapPolicy.SKIP, OverlapPolicy.QUEUE_ALL):
+        job = replace(a_job(overlap_policy=policy), next_run=START, counters=counters)
+
+        assert not is_plain_fire(planner(job, START))
 
 
 @pytest.mark.parametrize(

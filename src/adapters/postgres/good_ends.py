@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from ...domain.attempt import Finish
@@ -21,12 +20,11 @@ from ...ports.ledger import Hold
 from .accounts import TYPES_AT_STAKE
 from .database import Database
 from .entries import hold_of
+from .instants import microseconds
 from .statements import Statement, statements
 from .transaction import Parameters
 
 _LEDGER: Final = statements("ledger")
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 async def finish(database: Database, finishes: Sequence[Finish]) -> AbstractSet[Hold]:
@@ -53,15 +51,13 @@ async def written(
 
 
 def _columns_of(ends: Sequence[Finish]) -> Parameters:
-    """Write ends column by column, instants as microseconds: the driver takes several times as long for a datetime."""
+    """Write ends column by column."""
     attempts = [each.attempt for each in ends]
     return {
         "ids": [each.execution_id for each in ends],
         "attempt": [] if attempts.count(1) == len(ends) else attempts,
         "result": [document_text(each.result) for each in ends],
-        "started_us": [
-            None if each.started_at is None else (each.started_at - _EPOCH) // _MICROSECOND for each in ends
-        ],
-        "completed_us": [(each.completed_at - _EPOCH) // _MICROSECOND for each in ends],
+        "started_us": microseconds(each.started_at for each in ends),
+        "completed_us": microseconds(each.completed_at for each in ends),
         "duration_ms": [each.duration_ms for each in ends],
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from types import MappingProxyType
 from typing import Any, Final, cast
 
@@ -15,14 +15,19 @@ from ...domain.execution import ExecutionStatus
 from ...domain.job import JobDefinition, JobStatus, ScheduledJob
 from ...domain.json import Json, encoded
 from ...domain.plan import JobChange
-from ...domain.swift import swift
+from ...domain.swift import placed
 from ...domain.trace import TraceContext, read_trace_context
 from .transaction import Parameters, Row
 
-_Job: Final = swift(ScheduledJob)
-_Counters: Final = swift(JobCounters)
+_CONVERTED: Final = ("definition", "status", "outcome", "created_in", "counters")
+_AS_THEY_ARE: Final = [field.name for field in fields(ScheduledJob) if field.name not in _CONVERTED]
+_COUNTS: Final = [field.name for field in fields(JobCounters)]
+_READ: Final = itemgetter(*_AS_THEY_ARE)
+_READ_COUNTERS: Final = itemgetter(*_COUNTS)
+_job: Final = placed(ScheduledJob, *_CONVERTED, *_AS_THEY_ARE)
+_counters: Final = placed(JobCounters, *_COUNTS)
 _STATUSES: Final = MappingProxyType({status.value: status for status in JobStatus})
-_COUNTED: Final = MappingProxyType({field.name: attrgetter(field.name) for field in fields(JobCounters)})
+_COUNTED: Final = MappingProxyType({name: attrgetter(name) for name in _COUNTS})
 _STATE: Final = MappingProxyType(
     {
         name: attrgetter(name)
@@ -49,41 +54,13 @@ _NEVER_NULL: Final = frozenset({"status", "exhausted", "updated_at", "version"})
 
 def job_of(row: Row, counters: Row, definition: JobDefinition) -> ScheduledJob:
     """Read a job with its counters, which may come from a row of their own."""
-    return _Job(
-        id=row["id"],
-        definition=definition,
-        tenant_id=row["tenant_id"],
-        status=_STATUSES[row["status"]],
-        next_run=row["next_run"],
-        last_run=row["last_run"],
-        last_nominal=row["last_nominal"],
-        exhausted=row["exhausted"],
-        outcome=None if row["outcome"] is None else ExecutionStatus(row["outcome"]),
-        created_by=row["created_by"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-        completed_at=row["completed_at"],
-        cancelled_at=row["cancelled_at"],
-        deleted_at=row["deleted_at"],
-        deleted_by=row["deleted_by"],
-        created_in=_trace_of(row["created_in"]),
-        depth=row["depth"],
-        version=row["version"],
-        counters=_counters_of(counters),
-    )
-
-
-def _counters_of(row: Row) -> JobCounters:
-    return _Counters(
-        executions_count=row["executions_count"],
-        success_count=row["success_count"],
-        failure_count=row["failure_count"],
-        consecutive_failures=row["consecutive_failures"],
-        duration_total_ms=row["duration_total_ms"],
-        scheduled_count=row["scheduled_count"],
-        slots_taken=row["slots_taken"],
-        waiting=row["waiting"],
-        live=row["live"],
+    return _job(
+        definition,
+        _STATUSES[row["status"]],
+        None if row["outcome"] is None else ExecutionStatus(row["outcome"]),
+        _trace_of(row["created_in"]),
+        _counters(*_READ_COUNTERS(counters)),
+        *_READ(row),
     )
 
 

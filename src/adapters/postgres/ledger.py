@@ -9,6 +9,8 @@ from functools import partial
 from typing import Final, TypeVar
 from uuid import UUID
 
+import asyncpg
+
 from ...domain.attempt import Attempt, Finish
 from ...domain.errors import StoreUnavailable
 from ...ports.dispatcher import Dispatch
@@ -32,6 +34,7 @@ from .claims import Claims
 from .database import Database
 from .entries import hold_of
 from .frontier import NOTED_MARGIN, Frontier
+from .plans import write_plans
 from .races import with_jobs_locked
 from .statements import statements
 from .transaction import Transaction
@@ -55,13 +58,16 @@ class PostgresLedger:
     async def fire(self, planner: Planner, *, limit: int, ahead: timedelta = NOT_AHEAD) -> Fired:
         """Write the plans of jobs that are due, or about to be."""
 
-        async def work(transaction: Transaction) -> tuple[firing.Look, datetime]:
+        async def look_and_write(write: firing.Writer, transaction: Transaction) -> tuple[firing.Look, datetime]:
             since = await self._due.since(transaction)
-            look = await firing.fire(transaction, planner, since=since, ahead=ahead, limit=limit)
+            look = await firing.fire(transaction, planner, since=since, ahead=ahead, limit=limit, write=write)
             await self._due.tell(transaction, look.fired.next_due)
             return look, since
 
-        look, since = await self._database.write(work)
+        try:
+            look, since = await self._database.write(partial(look_and_write, firing.written_unseen))
+        except asyncpg.UniqueViolationError:
+            look, since = await self._database.write(partial(look_and_write, write_plans))
         self._due.move(look.fired.next_due, look.fired.now)
         if look.passed_over is None:
             return look.fired

@@ -40,7 +40,8 @@ SELECT * FROM unnest(
 -- name: lock_due_jobs
 -- Earliest first, so that a backlog is worked off in the order in which it arose; what another timer plans is its own.
 -- The look begins where something may be due: what lies before may be full of rows long gone.
-SELECT *
+SELECT
+    -- with: stored_job
 FROM jobs
 WHERE status = 'active' AND next_run IS NOT NULL AND next_run >= :since AND next_run <= :until
 ORDER BY next_run, id
@@ -74,7 +75,8 @@ FOR NO KEY UPDATE SKIP LOCKED;
 
 -- name: lock_due_job
 -- One job that is still due, unless another timer has it.
-SELECT *
+SELECT
+    -- with: stored_job
 FROM jobs
 WHERE id = :id AND status = 'active' AND next_run <= :now
 FOR NO KEY UPDATE SKIP LOCKED;

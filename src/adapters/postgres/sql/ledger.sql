@@ -1,6 +1,52 @@
 -- `status || ''` is the status as no index knows it. The planner trusts statistics by which next to nothing is pending
 -- or running, and would look for ids through a partial index that is full of rows long gone; so it takes the primary key.
 
+-- name: fire
+-- Fires of jobs that are locked with their counters, each with a slot for its one execution, which nothing waits for.
+-- Words `new_execution` and `counted` of the domain. What an execution has from its job, the job is asked for; digits,
+-- which hold no blank, cross as one text, since each element of an array takes the driver longer than its row the server.
+WITH fired AS MATERIALIZED (
+    SELECT
+        unnest(:ids::uuid[]) AS id,
+        unnest(:job_ids::uuid[]) AS job_id,
+        'epoch'::timestamptz + unnest(:scheduled_us::bigint[]) * interval '1 microsecond' AS scheduled_at,
+        'epoch'::timestamptz + unnest(:next_us::bigint[]) * interval '1 microsecond' AS next_run,
+        unnest(:max_retries::integer[]) AS max_retries,
+        unnest(string_to_array(:trace_ids::text, ' ')) AS trace_id,
+        unnest(string_to_array(:span_ids::text, ' ')) AS span_id
+),
+
+moved AS (
+    UPDATE jobs AS j
+    SET
+        next_run = f.next_run, last_run = f.scheduled_at, last_nominal = f.scheduled_at,
+        exhausted = f.next_run IS NULL, outcome = NULL
+    FROM fired AS f
+    WHERE j.id = f.job_id AND j.id = ANY(:job_ids::uuid[])
+    RETURNING
+        f.id, f.job_id, f.scheduled_at, f.max_retries, f.trace_id, f.span_id, j.version, j.tenant_id, j.priority, j.depth
+),
+
+counted AS (
+    UPDATE job_counters
+    SET scheduled_count = scheduled_count + 1, slots_taken = slots_taken + 1, live = live + 1
+    WHERE job_id = ANY(:job_ids::uuid[])
+),
+
+made AS (
+    INSERT INTO executions (
+        id, job_id, job_version, tenant_id, status, origin, scheduled_at, created_at, priority, available_at,
+        dispatched_at, attempt, failures, max_retries, holds_slot, depth, trace_id, span_id, past_attempts, metadata
+    )
+    SELECT
+        id, job_id, version, tenant_id, 'pending', 'schedule', scheduled_at, :now, priority,
+        greatest(scheduled_at, :now), :now, 0, 0, max_retries, true, depth, trace_id, span_id, '[]', '{}'
+    FROM moved
+)
+
+INSERT INTO open_executions (execution_id, job_id, dispatched_at)
+SELECT id, job_id, :now::timestamptz FROM fired;
+
 -- name: claim
 -- Whoever does not get the row drops the message, so duplicate deliveries are harmless, and a row that somebody else
 -- has locked is not waited for. A claim raises the attempt, which is the fence of every later write. What fired ahead of

@@ -51,3 +51,8 @@ SELECT
     e.sequence AS end_sequence
 FROM (SELECT) AS always
 LEFT JOIN outbox_end AS e ON true
+
+-- part: stored_job
+-- A job as it is stored, without what is generated of its definition for lists.
+id, tenant_id, status, next_run, last_run, last_nominal, exhausted, outcome, created_by, created_at, updated_at,
+completed_at, cancelled_at, deleted_at, deleted_by, created_in, depth, version, definition
