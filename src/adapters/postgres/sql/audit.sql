@@ -9,17 +9,21 @@ LIMIT :limit;
 -- name: entries
 -- What the schedule recorded later than an instant, and the last that it recorded before, which may reach beyond it.
 -- Of documents only the past attempts are read, and only where there are any, so that large results cost nothing.
-SELECT
-    -- with: first_start
-    e.job_id, e.id, e.job_version, e.status, e.scheduled_at, e.created_at, e.skip_reason, e.covers_until,
-    e.covers_count
+SELECT e.*
 FROM unnest(:ids::uuid[]) WITH ORDINALITY AS wanted (id, place)
 CROSS JOIN LATERAL (
     SELECT coalesce(max(p.scheduled_at), :since::timestamptz) AS instant
     FROM executions AS p
     WHERE p.job_id = wanted.id AND p.origin = 'schedule' AND p.scheduled_at <= :since
 ) AS beginning
-JOIN executions AS e ON e.job_id = wanted.id AND e.origin = 'schedule' AND e.scheduled_at >= beginning.instant
+CROSS JOIN LATERAL (
+    SELECT
+        -- with: first_start
+        job_id, id, job_version, status, scheduled_at, created_at, skip_reason, covers_until, covers_count
+    FROM executions
+    WHERE job_id = wanted.id AND origin = 'schedule' AND scheduled_at >= beginning.instant
+    OFFSET 0
+) AS e
 ORDER BY wanted.place, e.scheduled_at, e.id
 LIMIT :limit;
 
@@ -53,7 +57,9 @@ CROSS JOIN LATERAL (
         0
     )
 ) AS first
-JOIN job_versions AS v ON v.job_id = wanted.job_id AND v.version >= first.version
+CROSS JOIN LATERAL (
+    SELECT * FROM job_versions WHERE job_id = wanted.job_id AND version >= first.version OFFSET 0
+) AS v
 ORDER BY wanted.place, v.version;
 
 -- name: made_around

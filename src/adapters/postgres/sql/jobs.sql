@@ -95,8 +95,8 @@ SELECT
     j.*, c.executions_count, c.success_count, c.failure_count, c.consecutive_failures, c.duration_total_ms,
     c.scheduled_count, c.slots_taken, c.waiting, c.live
 FROM unnest(:ids::uuid[]) WITH ORDINALITY AS wanted (id, place)
-JOIN jobs AS j ON j.id = wanted.id
-JOIN job_counters AS c ON c.job_id = j.id
+CROSS JOIN LATERAL (SELECT * FROM jobs WHERE id = wanted.id OFFSET 0) AS j
+CROSS JOIN LATERAL (SELECT * FROM job_counters WHERE job_id = wanted.id OFFSET 0) AS c
 ORDER BY wanted.place;
 
 -- name: next_due
