@@ -152,7 +152,7 @@ def _dispatch(row: Row) -> Dispatch:
 
 
 def _columns(batch: Sequence[Dispatch], *more: str) -> dict[str, list[Any]]:
-    return columns([{name: getattr(each, name) for name in ("execution_id", "capability", *more)} for each in batch])
+    return {name: [getattr(each, name) for each in batch] for name in ("execution_id", "capability", *more)}
 
 
 def _about(seconds: float) -> float:
