@@ -28,6 +28,9 @@ RARE: Final = {
     "overlap_policy": OverlapPolicy.QUEUE_ALL,
     "concurrency": 2,
 }
+SHORTEN: Final = (
+    "UPDATE jobs SET definition = (definition::jsonb - '{priority,max_retries}'::text[])::json WHERE id = $1"
+)
 REWIND: Final = "UPDATE jobs SET next_run = last_run, last_nominal = NULL WHERE id = $1"
 
 
@@ -69,6 +72,19 @@ async def test_what_is_written_is_what_was_decided(
     assert [(each.execution_id, each.capability, each.priority) for each in fired.dispatches] == [
         (row.id, job.definition.capability, row.priority) for row in plan.executions
     ]
+
+
+async def test_what_a_stored_definition_leaves_out_is_at_its_default(
+    storage: Storage, clock: ManualClock, stranger: Stranger
+) -> None:
+    job = await storage.jobs.add(a_job(priority=90, max_retries=7))
+    await stranger.execute(SHORTEN, job.id)
+    clock.advance(MINUTE)
+
+    await storage.ledger.fire(planner, limit=10)
+
+    [row] = await executions_of(storage, job)
+    assert (row.priority, row.max_retries) == (50, 3)
 
 
 async def test_plain_fires_and_others_of_one_batch_are_all_written(storage: Storage, clock: ManualClock) -> None:

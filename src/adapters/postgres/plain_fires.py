@@ -38,6 +38,7 @@ async def write_plain_fires(transaction: Transaction, plans: Sequence[Plan]) -> 
         job_ids=[row.job_id for row in rows],
         scheduled_us=microseconds(row.scheduled_at for row in rows),
         next_us=microseconds(plan.job.next_run for plan in plans),
+        priorities=[row.priority for row in rows],
         max_retries=[row.max_retries for row in rows],
         trace_ids=" ".join(str(row.trace_id) for row in rows),
         span_ids=" ".join(str(row.span_id) for row in rows),

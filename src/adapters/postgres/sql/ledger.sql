@@ -3,14 +3,16 @@
 
 -- name: fire
 -- Fires of jobs that are locked with their counters, each with a slot for its one execution, which nothing waits for.
--- Words `new_execution` and `counted` of the domain. What an execution has from its job, the job is asked for; digits,
--- which hold no blank, cross as one text, since each element of an array takes the driver longer than its row the server.
+-- Words `new_execution` and `counted` of the domain. What an execution has from its job's row that row is asked for, but
+-- not what it has from the definition, which may leave it to a default. Digits, which hold no blank, cross as one text:
+-- to write each element of an array takes the driver longer than the server takes to tell it from the others.
 WITH fired AS MATERIALIZED (
     SELECT
         unnest(:ids::uuid[]) AS id,
         unnest(:job_ids::uuid[]) AS job_id,
         'epoch'::timestamptz + unnest(:scheduled_us::bigint[]) * interval '1 microsecond' AS scheduled_at,
         'epoch'::timestamptz + unnest(:next_us::bigint[]) * interval '1 microsecond' AS next_run,
+        unnest(:priorities::integer[]) AS priority,
         unnest(:max_retries::integer[]) AS max_retries,
         unnest(string_to_array(:trace_ids::text, ' ')) AS trace_id,
         unnest(string_to_array(:span_ids::text, ' ')) AS span_id
@@ -24,7 +26,7 @@ moved AS (
     FROM fired AS f
     WHERE j.id = f.job_id AND j.id = ANY(:job_ids::uuid[])
     RETURNING
-        f.id, f.job_id, f.scheduled_at, f.max_retries, f.trace_id, f.span_id, j.version, j.tenant_id, j.priority, j.depth
+        f.id, f.job_id, f.scheduled_at, f.priority, f.max_retries, f.trace_id, f.span_id, j.version, j.tenant_id, j.depth
 ),
 
 counted AS (
