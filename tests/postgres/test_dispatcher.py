@@ -151,7 +151,7 @@ async def test_an_idle_node_that_hears_hardly_asks(postgres_url: str, monkeypatc
     for _ in range(100):
         assert not await idle.receive(capabilities=RUNS, limit=5, wait=0.001)
 
-    assert database.asked == {"known_floors": 1, "take_dispatches": 1}
+    assert database.asked == {"era": 1, "known_floors": 1, "take_dispatches": 1}
     await database.close()
 
 
@@ -240,7 +240,7 @@ async def test_while_an_old_snapshot_is_held_looks_begin_past_what_was_taken(pos
         knowing = Ranges(clock.monotonic)
         taken = await connection.fetch("DELETE FROM dispatches RETURNING id, capability, priority")
         rising = sorted(taken, key=lambda row: row["id"])
-        knowing.learn(knowing.look(RUNS), [((row["capability"], row["priority"]), row["id"]) for row in rising], [])
+        knowing.learn(knowing.look(RUNS), [((row["capability"], row["priority"]), row["id"]) for row in rising], {})
         for _ in range(3):
             clock.advance(SECOND_LOOK)
             look = knowing.look(RUNS)
@@ -284,14 +284,41 @@ async def test_a_node_that_starts_begins_past_what_others_took(
         assert min(row["number"] for row in floors) > 4_900
 
 
-async def test_numbers_go_on_after_a_crash_of_the_server(own_postgres: LocalPostgres) -> None:
-    await migrate.up(Access(url=own_postgres.url()))
-    async with a_node(own_postgres.url()) as node, a_connection(own_postgres.url()) as connection:
-        await node.dispatcher.dispatch(a_batch(20))
-        before = await connection.fetchval("SELECT max(id) FROM dispatches")
-    await asyncio.to_thread(own_postgres.stop_immediately)
-    await asyncio.to_thread(own_postgres.start)
-    async with a_node(own_postgres.url()) as node, a_connection(own_postgres.url()) as connection:
-        await node.dispatcher.dispatch(a_batch(1))
+async def test_what_lies_below_a_floor_is_found_at_once_after_the_server_lost_its_tables(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = ManualClock()
+    async with a_node(postgres_url) as node, a_connection(postgres_url) as connection:
+        monkeypatch.setattr(node.dispatcher, "_ranges", Ranges(clock.monotonic))
+        await connection.execute(A_BACKLOG, 500)
+        await all_received(node, limit=500)
+        for _ in range(3):
+            clock.advance(2 * SETTLED)
+            assert not await node.dispatcher.receive(capabilities=RUNS, limit=20, wait=0)
+        # What a crash does, or a standby that takes over; the node's connections may be others by then.
+        await connection.execute("TRUNCATE dispatches, dispatch_floors, dispatch_era RESTART IDENTITY")
+        batch = a_batch(3)
+        await node.dispatcher.dispatch(batch)
 
-        assert await connection.fetchval("SELECT min(id) FROM dispatches") > before
+        received = [await node.dispatcher.receive(capabilities=RUNS, limit=20, wait=0) for _ in range(2)]
+
+        assert [*received[0], *received[1]] == batch
+
+
+async def test_what_others_are_taking_hides_nothing_less_urgent(postgres_url: str) -> None:
+    async with (
+        a_node(postgres_url) as node,
+        a_connection(postgres_url) as connection,
+        a_connection(postgres_url) as other,
+    ):
+        await node.dispatcher.dispatch(old := a_batch(5, priority=45))
+        await node.dispatcher.dispatch(a_batch(10, priority=50))
+        await node.dispatcher.dispatch(a_batch(10, priority=45))
+        async with other.transaction():
+            await other.execute("DELETE FROM dispatches WHERE priority = 50")
+            first = await node.dispatcher.receive(capabilities=RUNS, limit=12, wait=0)
+
+        rest = await all_received(node, limit=12)
+
+        assert [*first, *rest][:5] == old
+        assert not await connection.fetchval("SELECT count(*) FROM dispatches")

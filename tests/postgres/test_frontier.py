@@ -219,6 +219,22 @@ async def test_of_all_nodes_one_looks_at_everything_in_a_minute(look_at: LookAt)
     assert looks.count(EVER) == 4
 
 
+async def test_a_node_that_starts_and_fails_to_look_at_everything_begins_where_others_got_to(look_at: LookAt) -> None:
+    await look_at(Frontier("due"), START, left=START)
+    frontier = Frontier("due")
+
+    assert await look_at(frontier, START + HOUR, fails=True) == EVER
+    assert await look_at(frontier, START + HOUR) == START - DUE_MARGIN
+
+
+async def test_a_full_look_that_failed_is_told_to_nobody_as_made(look_at: LookAt) -> None:
+    frontier = Frontier("due")
+    await look_at(frontier, START, fails=True)
+    await look_at(frontier, START + timedelta(seconds=40))
+
+    assert await look_at(Frontier("due"), START + timedelta(seconds=41)) == EVER
+
+
 async def test_what_a_failed_transaction_found_is_told_to_nobody(look_at: LookAt) -> None:
     await look_at(Frontier("due"), START, fails=True)
 
@@ -237,3 +253,26 @@ async def test_a_look_through_pages_finds_each_of_a_backlog_once(storage: Storag
         after = last.execution_id, at
 
     assert (len(seen), set(seen)) == (5, stored)
+
+
+async def test_a_page_of_a_backlog_does_not_count_as_a_look_at_everything(
+    storage: Storage, clock: ManualClock, stranger: Stranger
+) -> None:
+    job = await storage.jobs.add(an_event_job(overlap_policy=OverlapPolicy.ALLOW_ALL))
+    stored = await trigger(storage, job, 4)
+    clock.advance(10)
+    grace = timedelta(seconds=1)
+    page = await storage.ledger.undelivered(capabilities=None, grace=grace, limit=2)
+    dispatch, at = page[-1]
+    await stranger.execute(
+        "WITH moved AS (UPDATE executions SET dispatched_at = $1 WHERE id = $2) "
+        "UPDATE open_executions SET dispatched_at = $1 WHERE execution_id = $2",
+        START - HOUR,
+        stored[0].id,
+    )
+    clock.advance(60)
+
+    await storage.ledger.undelivered(capabilities=None, grace=grace, limit=2, after=(dispatch.execution_id, at))
+    first = await storage.ledger.undelivered(capabilities=None, grace=grace, limit=2)
+
+    assert first[0][0].execution_id == stored[0].id

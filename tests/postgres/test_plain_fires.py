@@ -123,3 +123,23 @@ async def test_a_nominal_time_that_the_ledger_has_keeps_no_other_of_the_batch_fr
         assert [row.scheduled_at for row in rows] == [START + MINUTE]
         assert await counters(storage, job) == recount(rows)
         assert (await storage.jobs.get(TENANT, job.id)).next_run == START + 2 * MINUTE
+
+
+async def test_a_nominal_time_that_the_ledger_has_hides_nothing_from_the_look_at_everything(
+    storage: Storage, clock: ManualClock, stranger: Stranger
+) -> None:
+    jobs = [
+        await storage.jobs.add(a_job(schedule="every 1h", overlap_policy=OverlapPolicy.ALLOW_ALL)) for _ in range(2)
+    ]
+    clock.advance(60 * MINUTE)
+    assert (await storage.ledger.fire(planner, limit=10)).jobs == 2
+    clock.advance(30 * MINUTE)
+    await storage.ledger.fire(planner, limit=10)
+    # Both lie before where looks begin; one was recorded, the other never.
+    await stranger.execute(REWIND, jobs[0].id)
+    await stranger.execute("UPDATE jobs SET next_run = $2 WHERE id = $1", jobs[1].id, START + 80 * MINUTE)
+    clock.advance(MINUTE)
+
+    fired = await storage.ledger.fire(planner, limit=10)
+
+    assert (fired.jobs, fired.next_due) == (2, START + 120 * MINUTE)

@@ -32,17 +32,25 @@ class Taker:
         self.clock = ManualClock()
         self.ranges = Ranges(self.clock.monotonic)
 
-    def takes(self, taken: Mapping[tuple[str, int], int], *, found: bool = True) -> Look:
-        """Look, and find these and no others; `found` says whether in each range there was something."""
+    def takes(
+        self, taken: Mapping[tuple[str, int], int], *, others: Mapping[tuple[str, int], int] | None = None
+    ) -> Look:
+        """Look, find these and what `others` have just taken, and take what they have not."""
         look = self.ranges.look(CAPABILITIES)
-        self.ranges.learn(look, [*taken.items()], range(len(look.ranges)) if found else [])
+        seen = {
+            (place, priority): min(number, (others or {}).get((name, priority), number))
+            for (name, priority), number in [*(others or {}).items(), *taken.items()]
+            for place, each in enumerate(look.ranges)
+            if each.capability == name and each.low <= priority <= each.high
+        }
+        self.ranges.learn(look, [*taken.items()], seen)
         return look
 
-    def passes(self, seconds: float) -> None:
-        """Look again and again that long, and find nothing new, though not nothing."""
+    def passes(self, seconds: float, *, others: Mapping[tuple[str, int], int] | None = None) -> None:
+        """Look again and again that long, and find nothing but what others are taking."""
         for _ in range(round(seconds / SETTLING)):
             self.clock.advance(SETTLING)
-            self.takes({})
+            self.takes({}, others=others)
 
     def knows(self) -> dict[tuple[str, int], int]:
         return floors(self.ranges.look(CAPABILITIES))
@@ -83,7 +91,7 @@ def test_now_and_then_a_look_goes_further_back_and_rarely_to_the_beginning() -> 
     seen = []
     for number in range(1, round(2.5 * FULL_LOOK / SETTLING)):
         taker.clock.advance(SETTLING)
-        seen.append(number - floors(taker.takes({HTTP: number}, found=False)).get(HTTP, 0))
+        seen.append(number - floors(taker.takes({HTTP: number})).get(HTTP, 0))
     age = Counter(seen[round(60 / SETTLING) :])
 
     assert age.most_common(1)[0][0] * SETTLING <= 2 * SETTLING
@@ -108,25 +116,37 @@ def test_what_was_committed_late_is_found_at_the_next_look_that_goes_further_bac
 def test_a_floor_is_settled_once_a_look_that_went_further_back_found_nothing_below() -> None:
     taker = Taker()
     taker.takes({HTTP: 700, COMMAND: 900})
-    taker.passes(SETTLED + LOOK_BACK)
+    taker.passes(SETTLED, others={HTTP: 800, COMMAND: 950})
     assert taker.ranges.news() == {}
 
-    for number in range(round(LOOK_BACK / SETTLING)):
-        taker.clock.advance(SETTLING)
-        taker.takes({HTTP: 800 + number})
-
-    assert taker.ranges.news() == {HTTP: 700}
-    assert taker.ranges.news() == {}
-
-
-def test_a_queue_in_which_nothing_was_found_is_settled_too() -> None:
-    taker = Taker()
-    taker.takes({HTTP: 700, COMMAND: 900})
-    for _ in range(round((SETTLED + 2 * LOOK_BACK) / SETTLING)):
-        taker.clock.advance(SETTLING)
-        taker.takes({}, found=False)
+    taker.passes(2 * LOOK_BACK, others={HTTP: 800, COMMAND: 950})
 
     assert taker.ranges.news() == {HTTP: 700, COMMAND: 900}
+    assert taker.ranges.news() == {}
+
+
+def test_a_queue_in_whose_range_nothing_was_found_is_settled_too() -> None:
+    taker = Taker()
+    taker.takes({HTTP: 700, COMMAND: 900})
+    taker.passes(SETTLED + 2 * LOOK_BACK)
+
+    assert taker.ranges.news() == {HTTP: 700, COMMAND: 900}
+
+
+def test_a_queue_that_a_look_did_not_come_to_is_not_settled_by_it() -> None:
+    taker = Taker()
+    taker.takes({HTTP: 700})
+    taker.passes(SETTLED + 2 * LOOK_BACK, others={("http", 51): 800})
+
+    assert taker.ranges.news() == {}
+
+
+def test_no_floor_is_settled_while_others_take_what_lies_below() -> None:
+    taker = Taker()
+    taker.takes({HTTP: 700})
+    taker.passes(SETTLED + 2 * LOOK_BACK, others={HTTP: 600})
+
+    assert taker.ranges.news() == {}
 
 
 def test_what_others_found_settled_is_where_the_first_look_begins() -> None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from typing import Any, Final
+from uuid import UUID
 
 from ...domain.bands import TURNS, shares
 from ...domain.errors import DispatcherUnavailable, StoreUnavailable
 from ...ports.bells import DISPATCH, Bells
 from ...ports.dispatcher import Dispatch, Sent
 from .database import Database
-from .ranges import MOST_FLOORS, Ranges
+from .ranges import FULL_LOOK, MOST_FLOORS, Ranges
 from .statements import statements
 from .transaction import Row, columns
 
@@ -54,8 +55,8 @@ class PostgresDispatcher:
     def __init__(self, database: Database, bells: Bells) -> None:
         self._database = database
         self._bells = bells
-        self._ranges = Ranges()
-        self._knows_floors = False
+        self._ranges = Ranges(first_full_look=random.uniform(0.0, FULL_LOOK))  # noqa: S311 - guards nothing
+        self._era: UUID | None = None
         self._turn = 0
         self._rung = asyncio.Event()
         self._nothing_until: dict[frozenset[str], float] = {}
@@ -114,21 +115,26 @@ class PostgresDispatcher:
         ranges = [{**asdict(each), "share": share[each.band]} for each in look.ranges]
         rows = await self._rows("take_dispatches", limit=limit, **columns(ranges))
         taken = sorted((row for row in rows if row["id"] is not None), key=lambda row: (-row["priority"], row["id"]))
-        found = [number - 1 for number in rows[0]["ranges"]]
-        self._ranges.learn(look, [((row["capability"], row["priority"]), row["id"]) for row in taken], found)
+        if self._era is not None and rows[0]["era"] == self._era:
+            self._ranges.learn(
+                look, [((row["capability"], row["priority"]), row["id"]) for row in taken], _seen(rows[0])
+            )
+        else:
+            self._forget()
         self._turn = (self._turn + len(taken)) % len(TURNS)
         # A look that began before the last ring says nothing about what came with it.
         if not taken and bell is self._rung:
-            pause = FORESTALLED_PAUSE if found else self._pause
+            pause = FORESTALLED_PAUSE if rows[0]["ranges"] else self._pause
             self._nothing_until[asked] = time.monotonic() + _about(pause)
         return [_dispatch(row) for row in taken]
 
     async def _share_floors(self) -> None:
         """Ask others once how far they emptied each queue, and tell them what this node found out."""
-        if not self._knows_floors:
+        if self._era is None:
+            for row in await self._rows("era"):
+                self._era = row["era"]
             known = await self._rows("known_floors", most=MOST_FLOORS)
             self._ranges.adopt({(row["capability"], row["priority"]): row["number"] for row in reversed(known)})
-            self._knows_floors = True
         if news := self._ranges.news():
             told = [{"capability": name, "priority": priority, "number": n} for (name, priority), n in news.items()]
             await self._rows("note_floors", pause=TELLING, **columns(told))
@@ -137,14 +143,23 @@ class PostgresDispatcher:
         try:
             return await self._database.rows(_SQL[statement], **parameters)
         except StoreUnavailable as error:
-            # After a crash of the server the table is empty, and so is that of the floors.
-            self._ranges.forget()
-            self._knows_floors = False
+            self._forget()
             raise DispatcherUnavailable(str(error)) from error
+
+    def _forget(self) -> None:
+        """Trust no floor: after a crash of the server numbers begin anew."""
+        self._ranges.forget()
+        self._era = None
 
     @property
     def _pause(self) -> float:
         return HEARING_PAUSE if self._bells.listening else DEAF_PAUSE
+
+
+def _seen(row: Row) -> Mapping[tuple[int, int], int]:
+    """Tell the first number that was seen, by range and priority."""
+    queues = zip(row["ranges"] or (), row["priorities"] or (), row["firsts"] or (), strict=True)
+    return {(number - 1, priority): first for number, priority, first in queues}
 
 
 def _dispatch(row: Row) -> Dispatch:

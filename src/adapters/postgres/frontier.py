@@ -40,33 +40,42 @@ class Frontier:
     name: str
     margin: timedelta = DUE_MARGIN
     _first: datetime = EVER
-    _full_look: datetime = EVER
-    _told: datetime = EVER
+    _looked_at: datetime = EVER
+    _tried_at: datetime = EVER
+    _told_at: datetime = EVER
 
     async def since(self, transaction: Transaction) -> datetime:
         """Tell where a look that is made now begins; the clock may have been set back."""
         now = transaction.now
-        if not _is_recent(self._full_look, now):
-            if now < self._full_look:
-                self._first = EVER
-            # Noted before it is made: one that misses its deadline must not be made again and again.
-            self._full_look = now
-            shared = await transaction.row(_FRONTIERS["frontier"], name=self.name)
-            if shared is None or not _is_recent(shared["looked_at"], now):
-                return EVER
-            self._full_look, self._first = shared["looked_at"], shared["passed"]
+        if _is_recent(self._looked_at, now) or _is_recent(self._tried_at, now):
+            return self.follows(now)
+        if now < self._looked_at:
+            self._first = EVER
+        shared = await transaction.row(_FRONTIERS["frontier"], name=self.name)
+        if shared is not None and _is_recent(shared["looked_at"], now):
+            self._looked_at, self._first = shared["looked_at"], shared["passed"]
+            return self.follows(now)
+        if shared is not None and self._first == EVER and shared["looked_at"] <= now:
+            self._first = shared["passed"]
+        # Noted before it is made: one that misses its deadline must not be made again and again.
+        self._tried_at = now
+        return EVER
+
+    def follows(self, now: datetime) -> datetime:
+        """Tell where a look begins that goes on with one before."""
         return min(self._first, now - self.margin)
 
     async def tell(self, transaction: Transaction, first: datetime | None) -> None:
         """Tell other nodes of the first instant that a look leaves, if it read everything, and now and then."""
         now = transaction.now
-        if self._full_look == now or not self._told <= now < self._told + _TELLING:
-            self._told = now
+        is_full = self._tried_at == now
+        if is_full or not self._told_at <= now < self._told_at + _TELLING:
+            self._told_at = now
             await transaction.run(
                 _FRONTIERS["note_frontier"],
                 name=self.name,
                 passed=min(now if first is None else first, now - self.margin),
-                looked_at=self._full_look,
+                looked_at=now if is_full else self._looked_at,
                 now=now,
                 pause=_TELLING,
             )
@@ -74,7 +83,9 @@ class Frontier:
     def move(self, first: datetime | None, now: datetime) -> None:
         """Take note of the first instant that a look, which was committed, has left."""
         self._first = now if first is None else first
+        if self._tried_at == now:
+            self._looked_at = now
 
 
-def _is_recent(full_look: datetime, now: datetime) -> bool:
-    return full_look <= now < full_look + _FULL_LOOK
+def _is_recent(look: datetime, now: datetime) -> bool:
+    return look <= now < look + _FULL_LOOK

@@ -57,9 +57,12 @@ class PostgresLedger:
 
     async def fire(self, planner: Planner, *, limit: int, ahead: timedelta = NOT_AHEAD) -> Fired:
         """Write the plans of jobs that are due, or about to be."""
+        begins: list[datetime] = []
 
         async def look_and_write(write: firing.Writer, transaction: Transaction) -> tuple[firing.Look, datetime]:
-            since = await self._due.since(transaction)
+            if not begins:
+                begins.append(await self._due.since(transaction))
+            [since] = begins
             look = await firing.fire(transaction, planner, since=since, ahead=ahead, limit=limit, write=write)
             await self._due.tell(transaction, look.fired.next_due)
             return look, since

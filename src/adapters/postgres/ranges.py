@@ -64,19 +64,20 @@ class Ranges:
     Remembers how far each queue was taken, and has looks begin there.
 
     While anybody holds an old snapshot the server can remove no row that was taken, and a look from the beginning
-    passes every one. Floors only hasten. Most looks trust all but the youngest; now and then one goes further back, for
-    what was committed late or put back, down to what is settled; that is proven step by step, may be told to others,
-    and is itself trusted for `FULL_LOOK` seconds only. What is found below a floor has the younger ones forgotten.
+    passes every one. Most looks trust all floors but the youngest; now and then one goes further back, for what was
+    committed late or put back, down to what is settled; that is proven step by step, may be told to others, and is
+    itself left out of one look in `FULL_LOOK` seconds. What is found below a floor has the younger ones forgotten.
+    One of these looks is for the capabilities that it was asked about, so all callers should ask for the same.
     """
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic, *, first_full_look: float = FULL_LOOK) -> None:
         self._monotonic = monotonic
         self._taken: dict[Queue, int] = {}
         self._past: deque[tuple[float, Floors]] = deque(maxlen=_STEPS)
         self._settled: dict[Queue, int] = {}
         self._untold: dict[Queue, int] = {}
         self._step_at = self._second_look_at = self._look_back_at = 0.0
-        self._full_look_at = monotonic() + FULL_LOOK
+        self._full_look_at = monotonic() + first_full_look
 
     def look(self, capabilities: Collection[str]) -> Look:
         """Cut all that these capabilities can receive into ranges, one for each band and each queue with a floor."""
@@ -96,17 +97,20 @@ class Ranges:
             tries={queue: floor for queue, floor in tries.items() if queue[0] in floors},
         )
 
-    def learn(self, look: Look, taken: Sequence[tuple[Queue, int]], found: Collection[int]) -> None:
-        """Note what a look took, the numbers of a queue in rising order, and in which of its ranges there was any."""
-        lowest: dict[Queue, int] = {}
-        for queue, number in taken:
-            lowest.setdefault(queue, number)
-        if any(number <= self._settled.get(queue, 0) for queue, number in lowest.items()):
+    def learn(self, look: Look, taken: Sequence[tuple[Queue, int]], seen: Mapping[tuple[int, int], int]) -> None:
+        """
+        Note what a look took, the numbers of a queue in rising order, and what there was.
+
+        `seen` has the first number, whoever may have taken it meanwhile, by the place of a range and a priority in it.
+        """
+        first = {(look.ranges[place].capability, priority): number for (place, priority), number in seen.items()}
+        if any(number <= self._settled.get(queue, 0) for queue, number in first.items()):
             self.forget()
-        elif any(number <= self._known(SETTLING).get(queue, 0) for queue, number in lowest.items()):
+        elif any(number <= self._known(SETTLING).get(queue, 0) for queue, number in first.items()):
             self._doubt()
         else:
-            self._settle(_proven(look, lowest, found))
+            bare = [each for place, each in enumerate(look.ranges) if all(place != at for at, _ in seen)]
+            self._settle(_proven(look.tries, first, bare))
         for queue, number in taken:
             # The latest last.
             self._taken.pop(queue, None)
@@ -155,13 +159,12 @@ class Ranges:
         self._past.clear()
 
 
-def _proven(look: Look, lowest: Floors, found: Collection[int]) -> Floors:
-    """Tell which of the floors that a look tried hold: of those queues it found nothing, or began above."""
-    bare = [each for number, each in enumerate(look.ranges) if number not in found]
+def _proven(tries: Floors, first: Floors, bare: Sequence[Range]) -> Floors:
+    """Tell which floors hold: of queues that begin above, and of those in ranges without anything."""
     return {
         queue: floor
-        for queue, floor in look.tries.items()
-        if lowest.get(queue, 0) > floor or any(_holds(each, queue) for each in bare)
+        for queue, floor in tries.items()
+        if first.get(queue, 0) > floor or any(_holds(each, queue) for each in bare)
     }
 
 

@@ -47,7 +47,7 @@ async def undelivered(
     after: Sighting | None,
 ) -> Sequence[tuple[Dispatch, datetime]]:
     """List dispatches that nobody has claimed for too long."""
-    since = await frontier.since(transaction)
+    since = await frontier.since(transaction) if after is None else frontier.follows(transaction.now)
     # Where both begin: an index is entered at a pair, and not at a second bound beside it.
     after_id, after_at = after if after is not None and after[1] >= since else (_FIRST, since)
     rows = await transaction.rows(

@@ -21,11 +21,8 @@ CREATE UNLOGGED TABLE dispatch_floors (
     PRIMARY KEY (capability, priority)
 );
 
--- The numbers of an identity begin anew after a crash, and would then lie below what nodes believe to be empty.
-CREATE SEQUENCE dispatch_numbers AS bigint;
-
-SELECT setval('dispatch_numbers', nextval(pg_get_serial_sequence('dispatches', 'id')));
-
-ALTER TABLE dispatches ALTER COLUMN id DROP IDENTITY;
-
-ALTER TABLE dispatches ALTER COLUMN id SET DEFAULT nextval('dispatch_numbers');
+-- One row, that a node writes where there is none: after a crash, when dispatches are numbered from 1 again, it is another.
+CREATE UNLOGGED TABLE dispatch_era (
+    is_there boolean NOT NULL DEFAULT true PRIMARY KEY CHECK (is_there),
+    era uuid NOT NULL DEFAULT gen_random_uuid()
+);

@@ -11,8 +11,9 @@ ON CONFLICT (execution_id, capability) DO NOTHING;
 -- The first look locks nothing and finds how many to take from each range of the index; the second locks only those,
 -- passing over what others are taking. Each look's limit is a column: to the planner it is then a small part, which
 -- walking the index in its order suits best however wrong its figures are. The second begins where the first found
--- something: what is passed on the way there may be rows long gone, and many. Answers one row at least, so that a taker
--- whom others forestalled knows in which ranges, counted from 1, there was something.
+-- something, in each queue by itself: what is passed on the way there may be rows long gone, and many. Answers one row at
+-- least, so that a taker whom others forestalled knows what there was: ranges, counted from 1, priorities in them and the
+-- first number of each.
 WITH asked AS MATERIALIZED (
     SELECT range.*, :limit::integer AS most
     FROM unnest(
@@ -38,9 +39,9 @@ seen AS (
 ),
 
 chosen AS (
-    SELECT best.number, count(*) AS amount, min(best.id) AS first_id
-    FROM (SELECT seen.number, seen.id FROM seen ORDER BY seen.place > seen.share, seen.priority DESC, seen.id LIMIT :limit) AS best
-    GROUP BY best.number
+    SELECT best.number, best.priority, count(*) AS amount, min(best.id) AS first_id
+    FROM (SELECT * FROM seen ORDER BY place > share, priority DESC, id LIMIT :limit) AS best
+    GROUP BY best.number, best.priority
 ),
 
 taken AS (
@@ -52,10 +53,8 @@ taken AS (
         CROSS JOIN LATERAL (
             SELECT d.ctid
             FROM dispatches AS d
-            WHERE
-                d.capability = asked.capability AND d.priority BETWEEN asked.low AND asked.high
-                AND d.id >= chosen.first_id
-            ORDER BY d.priority DESC, d.id
+            WHERE d.capability = asked.capability AND d.priority = chosen.priority AND d.id >= chosen.first_id
+            ORDER BY d.id
             LIMIT chosen.amount
             FOR UPDATE SKIP LOCKED
         ) AS free
@@ -63,9 +62,21 @@ taken AS (
     RETURNING id, execution_id, capability, priority
 )
 
-SELECT taken.id, taken.execution_id, taken.capability, taken.priority, there.ranges
-FROM (SELECT ARRAY(SELECT DISTINCT number FROM seen) AS ranges) AS there
+SELECT taken.id, taken.execution_id, taken.capability, taken.priority, there.*, (SELECT era FROM dispatch_era) AS era
+FROM (
+    SELECT array_agg(number) AS ranges, array_agg(priority) AS priorities, array_agg(first_id) AS firsts
+    FROM (SELECT number, priority, min(id) AS first_id FROM seen GROUP BY number, priority) AS queue
+) AS there
 LEFT JOIN taken ON true;
+
+-- name: era
+-- Which one it is since the server last lost what it logs nowhere, the numbers of dispatches among it. No row is answered
+-- to whom another node forestalls in beginning it.
+WITH begun AS (INSERT INTO dispatch_era DEFAULT VALUES ON CONFLICT DO NOTHING RETURNING era)
+
+SELECT era FROM dispatch_era
+UNION ALL
+SELECT era FROM begun;
 
 -- name: known_floors
 -- Up to where queues are known to be empty, the latest first.
@@ -78,7 +89,9 @@ SELECT told.capability, told.priority, told.number, now()
 FROM unnest(:capability::text[], :priority::smallint[], :number::bigint[]) AS told (capability, priority, number)
 WHERE NOT EXISTS (
     SELECT FROM dispatch_floors AS f
-    WHERE f.capability = told.capability AND f.priority = told.priority AND f.noted_at > now() - :pause::interval
+    WHERE
+        f.capability = told.capability AND f.priority = told.priority
+        AND f.noted_at BETWEEN now() - :pause::interval AND now()
 )
 ORDER BY told.capability, told.priority
 ON CONFLICT (capability, priority) DO UPDATE

@@ -121,7 +121,7 @@ dispatched AS (
     ) AS e
     WHERE
         o.dispatched_at IS NOT NULL AND array_position('{pending}', e.status) IS NOT NULL AND e.available_at < :before
-        AND o.dispatched_at >= (SELECT f.passed FROM frontiers AS f WHERE f.name = 'dispatched')
+        AND o.dispatched_at >= coalesce((SELECT f.passed FROM frontiers AS f WHERE f.name = 'dispatched'), '-infinity')
         AND (:tenant_id::text IS NULL OR e.tenant_id = :tenant_id)
     ORDER BY o.dispatched_at, o.execution_id
     LIMIT :sample - (SELECT count(*) FROM undispatched)
