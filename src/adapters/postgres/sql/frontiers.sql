@@ -3,7 +3,10 @@
 SELECT passed, looked_at FROM frontiers WHERE name = :name;
 
 -- name: note_frontier
--- For the others, unless one of them just did: each time leaves a row behind while a snapshot is held.
+-- For the others, unless one of them just did: each time leaves a row behind while a snapshot is held. What somebody
+-- removed is there again for the next time.
+WITH there AS (INSERT INTO frontiers (name) VALUES (:name) ON CONFLICT DO NOTHING)
+
 UPDATE frontiers
 SET
     passed = :passed,
