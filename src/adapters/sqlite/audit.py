@@ -26,31 +26,36 @@ from .transaction import LARGEST, Row, Transaction, array
 from .version_rows import changes_of
 
 _Entry: Final = swift(Entry)
-_AHEAD: Final = 2_000
-"""Jobs on a roll: twenty pages of the watch."""
+_READABLE: Final = "-".join("[0-9a-f]" * digits for digits in (8, 4, 4, 4, 12))
+"""The ids that a job can have, as a pattern of `GLOB`."""
 
 _AUDIT: Final = statements("audit")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Roll:
     """
-    The jobs that a look goes through, read many pages ahead.
+    The jobs that a look goes through, read many pages ahead: of `ahead` jobs, which are twenty pages of the watch.
 
     To find one page in the order of ids, all jobs that changed lately are gone through, which may be many more.
     """
 
-    _since: datetime | None = None
-    _ids: list[UUID] = field(default_factory=list)
+    ahead: int = 2_000
+    _since: datetime | None = field(default=None, init=False)
+    _ids: list[str] = field(default_factory=list, init=False)
+    _is_last: bool = field(default=False, init=False)
 
     def behind(self, transaction: Transaction, after: UUID | None, since: datetime, limit: int) -> Sequence[UUID]:
         """Tell which jobs come next, as they were when they were read ahead."""
-        place = 0 if after is None or since != self._since else bisect_right(self._ids, after)
-        # In front of the first there may be others.
-        if not place or len(self._ids) < place + limit:
-            self._since, place = since, 0
-            self._ids = recent_jobs(transaction, since, max(limit, _AHEAD), after)
-        return self._ids[place : place + limit]
+        place = 0 if after is None or since != self._since else bisect_right(self._ids, str(after))
+        left = len(self._ids) - place
+        # In front of the first and behind the last there may be others.
+        if not place or not left or (left < limit and not self._is_last):
+            # Whoever asks for a page asks for the first of the next one too.
+            most = max(limit, self.ahead + 1)
+            ids = _watched(transaction, since, most, after)
+            self._since, self._ids, self._is_last, place = since, ids, len(ids) < most, 0
+        return [UUID(job_id) for job_id in self._ids[place : place + limit]]
 
 
 def recent_ledgers(
@@ -71,9 +76,7 @@ def recent_ledgers(
 
 def recent_jobs(transaction: Transaction, since: datetime, limit: int, after: UUID | None) -> list[UUID]:
     """Tell which jobs may have fired since."""
-    after_id = "" if after is None else str(after)
-    found = transaction.column(_AUDIT["watched_jobs"], after=after_id, since=to_micros(since), limit=limit)
-    return [UUID(job_id) for job_id in found]
+    return [UUID(job_id) for job_id in _watched(transaction, since, limit, after)]
 
 
 def stretch(transaction: Transaction, job: ScheduledJob, window: Window, limit: int) -> LedgerStretch:
@@ -85,6 +88,16 @@ def stretch(transaction: Transaction, job: ScheduledJob, window: Window, limit: 
     made_before, made_after = _made_around(transaction, job.id, entries) if names_limit(versions) else (None, 0)
     ledger = JobLedger(job=job, versions=versions, entries=entries, made_before=made_before, made_after=made_after)
     return LedgerStretch(ledger=ledger, until=until, now=transaction.now)
+
+
+def _watched(transaction: Transaction, since: datetime, limit: int, after: UUID | None) -> list[str]:
+    return transaction.column(
+        _AUDIT["watched_jobs"],
+        after="" if after is None else str(after),
+        since=to_micros(since),
+        readable=_READABLE,
+        limit=limit,
+    )
 
 
 def _entries(transaction: Transaction, ids: Sequence[UUID], since: datetime, limit: int) -> Mapping[UUID, list[Entry]]:

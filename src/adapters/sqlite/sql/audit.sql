@@ -1,12 +1,13 @@
 -- name: watched_jobs
 -- Only jobs that are active, or were until lately, may have fired lately; each half has an index of its own.
+-- An id that is none, which only a stranger can have written, is left out: no page could be handed out with it.
 SELECT id FROM (
-    SELECT id FROM jobs WHERE status = 'active' AND id > :after ORDER BY id LIMIT :limit
+    SELECT id FROM jobs WHERE status = 'active' AND id > :after AND id GLOB :readable ORDER BY id LIMIT :limit
 )
 UNION ALL
 SELECT id FROM (
     SELECT id FROM jobs
-    WHERE status <> 'active' AND updated_at > :since AND id > :after
+    WHERE status <> 'active' AND updated_at > :since AND id > :after AND id GLOB :readable
     ORDER BY id
     LIMIT :limit
 )
