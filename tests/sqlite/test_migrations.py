@@ -106,6 +106,37 @@ async def test_versions_that_do_not_repeat_their_definition_are_whole_again_afte
     assert stored == [(each.before, each.after) for each in versions]
 
 
+async def test_versions_that_are_damaged_keep_no_other_from_the_way_down(path: Path, clock: ManualClock) -> None:
+    async with open_sqlite(path, clock) as storage:
+        sound, *damaged = [await storage.jobs.add(a_job()) for _ in range(5)]
+        for job in (sound, *damaged):
+            for step in (pause, resume):
+                await storage.jobs.change(job.tenant_id, job.id, decided(step))
+        versions = (await storage.jobs.versions(sound.tenant_id, sound.id, limit=5)).items
+    text, truth, list_, none = (str(job.id) for job in damaged)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for job_id, version, after in (
+            (text, 1, '{"definition": "text"}'),
+            (truth, 3, '{"status": "active", "deleted": 0}'),
+            (list_, 3, "[]"),
+            (none, 1, '{"status": null}'),
+        ):
+            connection.execute(
+                "UPDATE job_versions SET after = ? WHERE job_id = ? AND version = ?", (after, job_id, version)
+            )
+    [narrow] = [step.version for step in migrate.migrations() if step.name == "narrow_versions"]
+
+    migrate.down(path, narrow - 1)
+
+    stored = {(row["job_id"], row["version"]): json.loads(str(row["after"])) for row in rows(path, "job_versions")}
+    assert [stored[str(sound.id), each.version] for each in versions] == [each.after for each in versions]
+    whole = stored[str(sound.id), 3]
+    assert stored[text, 3] == {**whole, "definition": "text"}
+    assert stored[truth, 3] == {**whole, "deleted": 0, "definition": stored[truth, 1]["definition"]}
+    assert stored[list_, 3] == []
+    assert stored[none, 3] == {**whole, "definition": None}
+
+
 def test_down_leaves_nothing_of_what_a_step_made(path: Path) -> None:
     migrate.up(path)
     fill(path)

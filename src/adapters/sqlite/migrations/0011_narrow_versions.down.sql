@@ -2,25 +2,19 @@
 
 UPDATE job_versions
 SET
-    before = json_object(
-        'definition', json(whole.definition), 'status', json_extract(before, '$.status'),
-        'deleted', json(json_type(before, '$.deleted'))
-    ),
-    after = json_object(
-        'definition', json(whole.definition), 'status', json_extract(after, '$.status'),
-        'deleted', json(json_type(after, '$.deleted'))
-    )
+    before = json_insert(before, '$.definition', json_extract(whole.document, '$.definition')),
+    after = json_insert(after, '$.definition', json_extract(whole.document, '$.definition'))
 FROM (
     SELECT
         n.job_id,
         n.version,
         (
-            SELECT json_extract(b.after, '$.definition')
+            SELECT b.after
             FROM job_versions AS b
             WHERE b.job_id = n.job_id AND b.version < n.version AND json_type(b.after, '$.definition') IS NOT NULL
             ORDER BY b.version DESC
             LIMIT 1
-        ) AS definition
+        ) AS document
     FROM job_versions AS n
     WHERE json_type(n.after, '$.definition') IS NULL AND json_type(n.after) = 'object'
 ) AS whole
