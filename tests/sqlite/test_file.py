@@ -48,6 +48,16 @@ async def test_a_path_that_no_file_can_have_is_refused(tmp_path: Path, clock: Ma
             pass
 
 
+async def test_an_engine_that_may_damage_the_file_is_refused(
+    path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 35, 4))
+
+    with pytest.raises(UnusableDatabase, match=r"SQLite 3\.35\.5 or newer is needed"):
+        async with open_sqlite(path, clock):
+            pass
+
+
 @pytest.fixture
 def diary(path: Path) -> Iterator[None]:
     path.write_text("dear diary, " * 1000)

@@ -14,8 +14,8 @@ from typing import Final
 
 from ...domain.errors import StoreUnavailable
 
-OLDEST_SQLITE: Final = (3, 35, 0)
-"""`RETURNING` is the newest feature used."""
+OLDEST_SQLITE: Final = (3, 35, 5)
+"""The first whose `DROP COLUMN`, the newest feature used, cannot damage the file."""
 
 TOO_LATE: Final = "the database did not answer in time"
 
