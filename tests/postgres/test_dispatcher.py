@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import timedelta
 
 import asyncpg
 import pytest
@@ -282,6 +283,21 @@ async def test_a_node_that_starts_begins_past_what_others_took(
 
         assert await new.dispatcher.receive(capabilities=RUNS, limit=20, wait=0) == batch
         assert min(row["number"] for row in floors) > 4_900
+
+
+async def test_a_node_that_gets_nothing_begins_past_what_others_took(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with a_node(postgres_url) as node, a_connection(postgres_url) as connection:
+        ranges = Ranges(ManualClock().monotonic)
+        monkeypatch.setattr(node.dispatcher, "_ranges", ranges)
+        monkeypatch.setattr(dispatcher, "TELLING", timedelta())
+        assert not await node.dispatcher.receive(capabilities=RUNS, limit=5, wait=0)
+        await connection.execute("INSERT INTO dispatch_floors VALUES ('http', 50, 4711, now())")
+
+        assert not await node.dispatcher.receive(capabilities=RUNS, limit=5, wait=0)
+
+        assert 4711 in {each.floor for each in ranges.look(RUNS).ranges}
 
 
 async def test_what_lies_below_a_floor_is_found_at_once_after_the_server_lost_its_tables(

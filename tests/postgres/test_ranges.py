@@ -158,6 +158,15 @@ def test_what_others_found_settled_is_where_the_first_look_begins() -> None:
     assert taker.knows() == {HTTP: 700}
 
 
+def test_of_what_others_found_settled_and_what_was_taken_the_higher_counts() -> None:
+    taker = Taker()
+    taker.takes({HTTP: 600, COMMAND: 900})
+    taker.ranges.adopt({HTTP: 700, COMMAND: 800})
+    taker.passes(2 * SETTLING)
+
+    assert taker.knows() == {HTTP: 700, COMMAND: 900}
+
+
 def test_once_something_is_found_below_what_was_settled_nothing_is_trusted() -> None:
     taker = Taker()
     taker.ranges.adopt({HTTP: 700, COMMAND: 900})

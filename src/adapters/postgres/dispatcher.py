@@ -35,7 +35,7 @@ TIDYING: Final = 600.0
 TIDIED: Final = 10_000
 
 TELLING: Final = timedelta(seconds=15)
-"""Between two times that some node tells the others how far a queue was emptied."""
+"""Between two times that some node tells the others how far a queue was emptied, and that a node asks."""
 
 _SQL: Final = statements("dispatches")
 
@@ -57,6 +57,7 @@ class PostgresDispatcher:
         self._bells = bells
         self._ranges = Ranges(first_full_look=random.uniform(0.0, FULL_LOOK))  # noqa: S311 - guards nothing
         self._era: UUID | None = None
+        self._ask_at = 0.0
         self._turn = 0
         self._rung = asyncio.Event()
         self._nothing_until: dict[frozenset[str], float] = {}
@@ -129,10 +130,13 @@ class PostgresDispatcher:
         return [_dispatch(row) for row in taken]
 
     async def _share_floors(self) -> None:
-        """Ask others once how far they emptied each queue, and tell them what this node found out."""
+        """Ask others how far they emptied each queue, at first and now and then, and tell them what this node found."""
         if self._era is None:
+            self._ask_at = 0.0
             for row in await self._rows("era"):
                 self._era = row["era"]
+        if time.monotonic() >= self._ask_at:
+            self._ask_at = time.monotonic() + TELLING.total_seconds()
             known = await self._rows("known_floors", most=MOST_FLOORS)
             self._ranges.adopt({(row["capability"], row["priority"]): row["number"] for row in reversed(known)})
         if news := self._ranges.news():

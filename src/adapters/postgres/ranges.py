@@ -118,7 +118,7 @@ class Ranges:
 
     def adopt(self, settled: Floors) -> None:
         """Believe what others found settled."""
-        self._settled = {**settled, **self._settled}
+        self._settled = _higher(self._settled, settled)
 
     def news(self) -> Floors:
         """Tell what was found settled since the last call."""
@@ -147,7 +147,7 @@ class Ranges:
         """Give the floors as they were that many seconds ago, on top of those that are settled."""
         until = self._monotonic() - age
         past = next((floors for at, floors in reversed(self._past) if at <= until), {})
-        return {**self._settled, **past}
+        return _higher(self._settled, past)
 
     def _settle(self, floors: Floors) -> None:
         news = {queue: floor for queue, floor in floors.items() if floor > self._settled.get(queue, 0)}
@@ -157,6 +157,11 @@ class Ranges:
     def _doubt(self) -> None:
         self._taken = {}
         self._past.clear()
+
+
+def _higher(some: Floors, others: Floors) -> dict[Queue, int]:
+    """Give the higher of two floors of each queue."""
+    return {**some, **{queue: max(floor, some.get(queue, 0)) for queue, floor in others.items()}}
 
 
 def _proven(tries: Floors, first: Floors, bare: Sequence[Range]) -> Floors:
