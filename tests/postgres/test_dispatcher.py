@@ -261,6 +261,14 @@ async def test_the_rows_that_a_look_passes_on_its_way_are_passed_once(postgres_u
         assert await buffers_of_a_look(connection, Ranges().look(RUNS).ranges, limit=20) < 1.2 * nothing
 
 
+async def settle(node: Node, clock: ManualClock) -> None:
+    """Have a node take all that there is, and look back at it until it knows, and has told, that nothing is left."""
+    await all_received(node, limit=500)
+    for _ in range(3):
+        clock.advance(2 * SETTLED)
+        assert not await node.dispatcher.receive(capabilities=RUNS, limit=20, wait=0)
+
+
 async def test_a_node_that_starts_begins_past_what_others_took(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -273,10 +281,7 @@ async def test_a_node_that_starts_begins_past_what_others_took(
     ):
         monkeypatch.setattr(old.dispatcher, "_ranges", Ranges(clock.monotonic))
         await connection.execute(A_BACKLOG, 5_000)
-        await all_received(old, limit=500)
-        for _ in range(3):
-            clock.advance(2 * SETTLED)
-            assert not await old.dispatcher.receive(capabilities=RUNS, limit=20, wait=0)
+        await settle(old, clock)
         batch = a_batch(3)
         await old.dispatcher.dispatch(batch)
         floors = await connection.fetch("SELECT number FROM dispatch_floors")
@@ -307,10 +312,7 @@ async def test_what_lies_below_a_floor_is_found_at_once_after_the_server_lost_it
     async with a_node(postgres_url) as node, a_connection(postgres_url) as connection:
         monkeypatch.setattr(node.dispatcher, "_ranges", Ranges(clock.monotonic))
         await connection.execute(A_BACKLOG, 500)
-        await all_received(node, limit=500)
-        for _ in range(3):
-            clock.advance(2 * SETTLED)
-            assert not await node.dispatcher.receive(capabilities=RUNS, limit=20, wait=0)
+        await settle(node, clock)
         # What a crash does, or a standby that takes over; the node's connections may be others by then.
         await connection.execute("TRUNCATE dispatches, dispatch_floors, dispatch_era RESTART IDENTITY")
         batch = a_batch(3)
