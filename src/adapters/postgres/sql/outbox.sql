@@ -13,7 +13,6 @@ ORDER BY place;
 -- Before which transaction all have ended, so that nothing can come in between any more; how far numbers have come;
 -- and what was the last to be removed.
 -- with: horizon
-;
 
 -- name: outgoing
 -- From behind a position on, but nothing of a transaction that others, still open, may come before; with the horizon of

@@ -94,8 +94,8 @@ FROM json_each(:ids) AS wanted
 CROSS JOIN jobs AS j ON j.id = wanted.value
 CROSS JOIN job_counters AS c ON c.job_id = j.id
 WHERE
-    j.exhausted AND json_extract(j.definition, '$.type') = 'one_time' AND j.status IN ('active', 'paused') AND j.next_run IS NULL
-    AND j.cancelled_at IS NULL AND j.deleted_at IS NULL AND c.live = 1;
+    j.exhausted AND json_extract(j.definition, '$.type') = 'one_time' AND j.status IN ('active', 'paused')
+    AND j.next_run IS NULL AND j.cancelled_at IS NULL AND j.deleted_at IS NULL AND c.live = 1;
 
 -- name: count_last
 -- The good end of the one execution that a job had left.
