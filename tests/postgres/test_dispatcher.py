@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from typing import Final
 
 import asyncpg
 import pytest
@@ -16,7 +17,7 @@ from tests.makers import START, new_id
 from tests.postgres.nodes import Node, a_connection, a_node, messages_of
 from tocsin.adapters.memory import LocalBells
 from tocsin.adapters.postgres import Access, Database, PostgresDispatcher, dispatcher, migrate, postgres_storage
-from tocsin.adapters.postgres.ranges import SECOND_LOOK, SETTLED, Range, Ranges
+from tocsin.adapters.postgres.ranges import FULL_LOOK, SECOND_LOOK, SETTLED, Range, Ranges
 from tocsin.adapters.postgres.statements import Statement, statements
 from tocsin.adapters.postgres.transaction import Row
 from tocsin.adapters.system import ManualClock
@@ -225,6 +226,11 @@ async def test_a_look_touches_a_few_pages_whatever_the_backlog(postgres_url: str
         assert await buffers_of_a_look(connection, Ranges().look(["unheard of"]).ranges, limit=20) < 50
 
 
+A_DISPATCH: Final = """
+    INSERT INTO dispatches (id, execution_id, capability, priority) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4)
+"""
+
+
 @asynccontextmanager
 async def an_old_snapshot(postgres_url: str) -> AsyncIterator[None]:
     """Keep the server from removing any row that is deleted from now on."""
@@ -321,6 +327,30 @@ async def test_what_lies_below_a_floor_is_found_at_once_after_the_server_lost_it
         received = [await node.dispatcher.receive(capabilities=RUNS, limit=20, wait=0) for _ in range(2)]
 
         assert [*received[0], *received[1]] == batch
+
+
+async def test_once_something_is_found_below_a_floor_no_node_believes_that_floor(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = ManualClock()
+    async with a_node(postgres_url) as one, a_node(postgres_url) as other, a_connection(postgres_url) as connection:
+        monkeypatch.setattr(one.dispatcher, "_ranges", Ranges(clock.monotonic))
+        monkeypatch.setattr(other.dispatcher, "_ranges", Ranges(clock.monotonic, first_full_look=10 * FULL_LOOK))
+        await connection.execute(A_BACKLOG, 500)
+        await settle(one, clock)
+        assert not await other.dispatcher.receive(capabilities=RUNS, limit=20, wait=0)
+        below = a_batch(3)
+        for number, each in enumerate(below, start=1):
+            await connection.execute(A_DISPATCH, number, each.execution_id, each.capability, each.priority)
+        assert not await one.dispatcher.receive(capabilities=RUNS, limit=1, wait=0)
+
+        clock.advance(FULL_LOOK)
+        received = [
+            await node.dispatcher.receive(capabilities=RUNS, limit=1, wait=0) for node in (one, one, other, other)
+        ]
+
+        assert {each for batch in received for each in batch} == {*below}
+        assert not await connection.fetch("SELECT FROM dispatch_floors")
 
 
 async def test_what_others_are_taking_hides_nothing_less_urgent(postgres_url: str) -> None:

@@ -18,7 +18,7 @@ from ...ports.dispatcher import Dispatch, Sent
 from .database import Database
 from .ranges import FULL_LOOK, MOST_FLOORS, Ranges
 from .statements import statements
-from .transaction import Row, columns
+from .transaction import Row, Transaction, columns
 
 HEARING_PAUSE: Final = 2.0
 """Seconds, about, for which a table found empty is believed to be so unless the bell rings."""
@@ -57,6 +57,7 @@ class PostgresDispatcher:
         self._bells = bells
         self._ranges = Ranges(first_full_look=random.uniform(0.0, FULL_LOOK))  # noqa: S311 - guards nothing
         self._era: UUID | None = None
+        self._wrong_era: UUID | None = None
         self._ask_at = 0.0
         self._turn = 0
         self._rung = asyncio.Event()
@@ -116,11 +117,12 @@ class PostgresDispatcher:
         ranges = [{**asdict(each), "share": share[each.band]} for each in look.ranges]
         rows = await self._rows("take_dispatches", limit=limit, **columns(ranges))
         taken = sorted((row for row in rows if row["id"] is not None), key=lambda row: (-row["priority"], row["id"]))
-        if self._era is not None and rows[0]["era"] == self._era:
-            self._ranges.learn(
-                look, [((row["capability"], row["priority"]), row["id"]) for row in taken], _seen(rows[0])
-            )
-        else:
+        if self._era is None or rows[0]["era"] != self._era:
+            self._forget()
+        elif not self._ranges.learn(
+            look, [((row["capability"], row["priority"]), row["id"]) for row in taken], _seen(rows[0])
+        ):
+            self._wrong_era = self._era
             self._forget()
         self._turn = (self._turn + len(taken)) % len(TURNS)
         # A look that began before the last ring says nothing about what came with it.
@@ -131,6 +133,8 @@ class PostgresDispatcher:
 
     async def _share_floors(self) -> None:
         """Ask others how far they emptied each queue, at first and now and then, and tell them what this node found."""
+        if self._wrong_era is not None:
+            await self._begin_era()
         if self._era is None:
             self._ask_at = 0.0
             for row in await self._rows("era"):
@@ -141,7 +145,20 @@ class PostgresDispatcher:
             self._ranges.adopt({(row["capability"], row["priority"]): row["number"] for row in reversed(known)})
         if news := self._ranges.news():
             told = [{"capability": name, "priority": priority, "number": n} for (name, priority), n in news.items()]
-            await self._rows("note_floors", pause=TELLING, **columns(told))
+            await self._rows("note_floors", era=self._era, pause=TELLING, **columns(told))
+
+    async def _begin_era(self) -> None:
+        """Take back what nodes told each other in an era, and have each of them forget what it believes."""
+
+        async def begin(transaction: Transaction) -> None:
+            if await transaction.column(_SQL["begin_era"], ended=self._wrong_era):
+                await transaction.run(_SQL["forget_floors"])
+
+        try:
+            await self._database.write(begin)
+        except StoreUnavailable as error:
+            raise DispatcherUnavailable(str(error)) from error
+        self._wrong_era = None
 
     async def _rows(self, statement: str, **parameters: object) -> Sequence[Row]:
         try:

@@ -97,14 +97,16 @@ class Ranges:
             tries={queue: floor for queue, floor in tries.items() if queue[0] in floors},
         )
 
-    def learn(self, look: Look, taken: Sequence[tuple[Queue, int]], seen: Mapping[tuple[int, int], int]) -> None:
+    def learn(self, look: Look, taken: Sequence[tuple[Queue, int]], seen: Mapping[tuple[int, int], int]) -> bool:
         """
         Note what a look took, the numbers of a queue in rising order, and what there was.
 
         `seen` has the first number, whoever may have taken it meanwhile, by the place of a range and a priority in it.
+        Answers whether what was settled still holds; if not, it is forgotten here, and what others were told is wrong.
         """
         first = {(look.ranges[place].capability, priority): number for (place, priority), number in seen.items()}
-        if any(number <= self._settled.get(queue, 0) for queue, number in first.items()):
+        holds = all(number > self._settled.get(queue, 0) for queue, number in first.items())
+        if not holds:
             self.forget()
         elif any(number <= self._known(SETTLING).get(queue, 0) for queue, number in first.items()):
             self._doubt()
@@ -115,6 +117,7 @@ class Ranges:
             # The latest last.
             self._taken.pop(queue, None)
             self._taken[queue] = number
+        return holds
 
     def adopt(self, settled: Floors) -> None:
         """Believe what others found settled."""

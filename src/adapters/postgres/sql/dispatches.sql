@@ -78,15 +78,26 @@ SELECT era FROM dispatch_era
 UNION ALL
 SELECT era FROM begun;
 
+-- name: begin_era
+-- Where something lies below what was settled, nobody may believe it any longer. Only one of those who find it does this.
+UPDATE dispatch_era SET era = gen_random_uuid() WHERE era = :ended RETURNING era;
+
+-- name: forget_floors
+DELETE FROM dispatch_floors;
+
 -- name: known_floors
 -- Up to where queues are known to be empty, the latest first.
 SELECT capability, priority, number FROM dispatch_floors ORDER BY noted_at DESC, capability, priority LIMIT :most;
 
 -- name: note_floors
--- Of all nodes one tells of a queue now and then: each that does leaves a row behind while a snapshot is held.
+-- Of all nodes one tells of a queue now and then: each that does leaves a row behind while a snapshot is held. The lock has
+-- it wait for an era that is just beginning, in which it tells nothing.
+WITH now_is AS (SELECT FROM dispatch_era WHERE era = :era FOR SHARE)
+
 INSERT INTO dispatch_floors AS known (capability, priority, number, noted_at)
 SELECT told.capability, told.priority, told.number, now()
-FROM unnest(:capability::text[], :priority::smallint[], :number::bigint[]) AS told (capability, priority, number)
+FROM now_is
+CROSS JOIN unnest(:capability::text[], :priority::smallint[], :number::bigint[]) AS told (capability, priority, number)
 WHERE NOT EXISTS (
     SELECT FROM dispatch_floors AS f
     WHERE
