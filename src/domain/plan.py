@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, TypeAlias
@@ -37,14 +37,6 @@ class JobChange:
     reason: str
     before: Json
     after: Json
-
-    @property
-    def keeps_definition(self) -> bool:
-        """Whether it left the definition as the version before has it, so that it is one and the same document."""
-        before, after = self.before, self.after
-        if not isinstance(before, Mapping) or not isinstance(after, Mapping):
-            return False
-        return before["definition"] is after["definition"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from operator import attrgetter, itemgetter
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from ...domain.counters import JobCounters
 from ...domain.definition import document
 from ...domain.execution import ExecutionStatus
 from ...domain.job import JobDefinition, JobStatus, ScheduledJob
-from ...domain.json import Json, encoded
+from ...domain.json import encoded
 from ...domain.plan import JobChange
 from ...domain.swift import placed
 from ...domain.trace import TraceContext, read_trace_context
+from ...domain.version_documents import Definitions, kept_of
 from .transaction import Parameters, Row
 
 _CONVERTED: Final = ("definition", "status", "outcome", "created_in", "counters")
@@ -132,7 +133,7 @@ def counters_row(job: ScheduledJob) -> Parameters:
 
 def change_row(change: JobChange) -> Parameters:
     """Write one version of a job; where it left the definition as it was, without that."""
-    kept = _state_alone if change.keeps_definition else _whole
+    before, after = kept_of(change)
     return {
         "job_id": change.job_id,
         "tenant_id": change.tenant_id,
@@ -140,23 +141,20 @@ def change_row(change: JobChange) -> Parameters:
         "changed_at": change.changed_at,
         "changed_by": change.changed_by,
         "reason": change.reason,
-        "before": None if change.before is None else encoded(kept(change.before)),
-        "after": encoded(kept(change.after)),
+        "before": None if before is None else encoded(before),
+        "after": encoded(after),
     }
 
 
 def changes_of(rows: Iterable[Row]) -> list[JobChange]:
     """Read versions of one job, oldest first; that one has its `definition` with it if its own documents do not."""
     changes: list[JobChange] = []
-    definition: Json = None
+    definitions = Definitions()
     for row in rows:
-        before, after = None if row["before"] is None else json.loads(row["before"]), json.loads(row["after"])
         if row["definition"] is not None:
-            definition = json.loads(row["definition"])
-        if isinstance(after, dict) and "definition" in after:
-            definition = after["definition"]
-        elif isinstance(before, dict) and isinstance(after, dict):
-            before, after = {"definition": definition, **before}, {"definition": definition, **after}
+            definitions.latest = json.loads(row["definition"])
+        before = None if row["before"] is None else json.loads(row["before"])
+        before, after = definitions.whole(before, json.loads(row["after"]))
         changes.append(
             JobChange(
                 job_id=row["job_id"],
@@ -170,11 +168,3 @@ def changes_of(rows: Iterable[Row]) -> list[JobChange]:
             )
         )
     return changes
-
-
-def _whole(recorded: Json) -> Json:
-    return recorded
-
-
-def _state_alone(recorded: Json) -> Json:
-    return {name: value for name, value in cast("Mapping[str, Json]", recorded).items() if name != "definition"}

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import cast
+from collections.abc import Iterable
 from uuid import UUID
 
-from ...domain.json import Json, encoded
+from ...domain.json import encoded
 from ...domain.plan import JobChange
+from ...domain.version_documents import Definitions, kept_of
 from .instants import from_micros, to_micros
 from .transaction import Parameters, Row
 
 
 def change_row(change: JobChange) -> Parameters:
     """Write one version of a job; where it left the definition as it was, without that."""
-    kept = _state_alone if change.keeps_definition else _whole
+    before, after = kept_of(change)
     return {
         "job_id": str(change.job_id),
         "tenant_id": change.tenant_id,
@@ -23,8 +23,8 @@ def change_row(change: JobChange) -> Parameters:
         "changed_at": to_micros(change.changed_at),
         "changed_by": change.changed_by,
         "reason": change.reason,
-        "before": None if change.before is None else encoded(kept(change.before)),
-        "after": encoded(kept(change.after)),
+        "before": None if before is None else encoded(before),
+        "after": encoded(after),
     }
 
 
@@ -35,15 +35,12 @@ def changes_of(job_id: UUID, rows: Iterable[Row]) -> list[JobChange]:
     The oldest has as its `basis` what the last version with a definition recorded, if it has none itself.
     """
     changes: list[JobChange] = []
-    definition: Json = None
+    definitions = Definitions()
     for row in rows:
-        before, after = None if row["before"] is None else json.loads(row["before"]), json.loads(row["after"])
         if row["basis"] is not None:
-            definition = json.loads(row["basis"])["definition"]
-        if isinstance(after, dict) and "definition" in after:
-            definition = after["definition"]
-        elif isinstance(before, dict) and isinstance(after, dict):
-            before, after = {"definition": definition, **before}, {"definition": definition, **after}
+            definitions.latest = json.loads(row["basis"])["definition"]
+        before = None if row["before"] is None else json.loads(row["before"])
+        before, after = definitions.whole(before, json.loads(row["after"]))
         changes.append(
             JobChange(
                 job_id=job_id,
@@ -57,11 +54,3 @@ def changes_of(job_id: UUID, rows: Iterable[Row]) -> list[JobChange]:
             )
         )
     return changes
-
-
-def _whole(recorded: Json) -> Json:
-    return recorded
-
-
-def _state_alone(recorded: Json) -> Json:
-    return {name: value for name, value in cast("Mapping[str, Json]", recorded).items() if name != "definition"}
