@@ -9,7 +9,7 @@ import pytest
 
 import tocsin.adapters.sqlite as adapter
 from tocsin.adapters.sqlite.claiming import CLAIMABLE
-from tocsin.adapters.sqlite.entries import Held
+from tocsin.adapters.sqlite.held_finishes import Held
 from tocsin.adapters.sqlite.statements import statements
 
 SQL = Path(adapter.__file__).parent / "sql"

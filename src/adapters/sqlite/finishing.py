@@ -18,9 +18,9 @@ from ...ports.ledger import Finished, Hold
 from . import last_ends
 from .accounts import load, settle
 from .dispatches import read_dispatches
-from .entries import Entry, Held, ended_row, ends_of, good_row, past_row, returned_row
 from .event_handler_rows import counts_row
 from .facts import News, tell_of
+from .held_finishes import Held, HeldFinish, ended_row, ends_of, good_row, past_row, returned_row
 from .instants import from_micros
 from .statements import statements
 from .transaction import Transaction
@@ -48,22 +48,22 @@ def finish(transaction: Transaction, finishes: Sequence[Finish]) -> Finished:
     return Finished(rejected=rejected, dispatches=[])
 
 
-def _told_apart(transaction: Transaction, finishes: Sequence[Finish]) -> tuple[list[Entry], list[Hold]]:
+def _told_apart(transaction: Transaction, finishes: Sequence[Finish]) -> tuple[list[HeldFinish], list[Hold]]:
     """Separate the finishes that hold their row from those that lost it; the first for a row takes it."""
     ids = [str(each.execution_id) for each in finishes]
     held = {row[1]: Held._make(row) for row in transaction.batch(_LEDGER["held"], list(dict.fromkeys(ids)))}
-    entries: list[Entry] = []
+    entries: list[HeldFinish] = []
     rejected: list[Hold] = []
     for text, each in zip(ids, finishes, strict=True):
         row = held.get(text)
         if row is not None and each.is_of(row.attempt, from_micros(row.lease_expires_at)):
-            entries.append(Entry(each, held.pop(text)))
+            entries.append(HeldFinish(each, held.pop(text)))
         else:
             rejected.append((each.execution_id, each.attempt))
     return entries, rejected
 
 
-def _not_last(transaction: Transaction, entries: Sequence[Entry]) -> Sequence[Entry]:
+def _not_last(transaction: Transaction, entries: Sequence[HeldFinish]) -> Sequence[HeldFinish]:
     """Write the ends that complete their jobs, and answer the others: all, if something of those is refused."""
     try:
         with transaction.savepoint():
@@ -72,7 +72,7 @@ def _not_last(transaction: Transaction, entries: Sequence[Entry]) -> Sequence[En
         return entries
 
 
-def _settled(transaction: Transaction, entries: Sequence[Entry], rejected: Sequence[Hold]) -> Finished:
+def _settled(transaction: Transaction, entries: Sequence[HeldFinish], rejected: Sequence[Hold]) -> Finished:
     """Write ends whatever follows from them."""
     written = _stored(transaction, entries)
     ended = [entry for entry in written if entry.has_ended]
@@ -93,7 +93,7 @@ def _settled(transaction: Transaction, entries: Sequence[Entry], rejected: Seque
     )
 
 
-def _stored(transaction: Transaction, entries: Sequence[Entry]) -> list[Entry]:
+def _stored(transaction: Transaction, entries: Sequence[HeldFinish]) -> list[HeldFinish]:
     """Write entries; where something is refused, halve them until the culprits stand alone, and give those up."""
     try:
         with transaction.savepoint():
@@ -108,7 +108,7 @@ def _stored(transaction: Transaction, entries: Sequence[Entry]) -> list[Entry]:
     return list(entries)
 
 
-def _write(transaction: Transaction, entries: Sequence[Entry]) -> None:
+def _write(transaction: Transaction, entries: Sequence[HeldFinish]) -> None:
     transaction.run_many(
         _LEDGER["remember_attempt"], [past_row(entry) for entry in entries if entry.finish.past_attempt]
     )
@@ -121,7 +121,7 @@ def _write(transaction: Transaction, entries: Sequence[Entry]) -> None:
     transaction.run_many(_LEDGER["hand_back"], returned)
 
 
-def _count(transaction: Transaction, ended: Sequence[Entry]) -> None:
+def _count(transaction: Transaction, ended: Sequence[HeldFinish]) -> None:
     """Move the counters of the event handlers that these executions came from."""
     of_handlers = [(each.before.event_handler_id, each) for each in ended if each.before.event_handler_id is not None]
     succeeded = Counter(id_ for id_, entry in of_handlers if entry.has_succeeded)
@@ -130,7 +130,7 @@ def _count(transaction: Transaction, ended: Sequence[Entry]) -> None:
     transaction.run_many(_HANDLERS["count"], (counts_row(UUID(id_), counts) for id_, counts in more.items()))
 
 
-def _news(entry: Entry, now: datetime) -> News:
+def _news(entry: HeldFinish, now: datetime) -> News:
     finish = entry.finish
     name = EXECUTION_FACTS.get(finish.status)
     if name is None and entry.wait(now).next_retry_at is not None:

@@ -14,8 +14,8 @@ from ...domain.execution import Origin
 from ...domain.job import JobStatus
 from ...domain.json import Json, encoded
 from ...domain.plan import NOTHING_LEFT
-from .entries import Entry, good_row
 from .facts import interest
+from .held_finishes import HeldFinish, good_row
 from .statements import statements
 from .transaction import Transaction, array
 
@@ -23,7 +23,7 @@ _LEDGER: Final = statements("ledger")
 _OF_THE_SCHEDULE: Final = frozenset({Origin.SCHEDULE.value, Origin.RETRY.value})
 
 
-def others_than_written(transaction: Transaction, entries: Sequence[Entry]) -> Sequence[Entry]:
+def others_than_written(transaction: Transaction, entries: Sequence[HeldFinish]) -> Sequence[HeldFinish]:
     """
     Write the ends that complete their jobs, of which nobody wants to hear; answer the others.
 
@@ -41,7 +41,7 @@ def others_than_written(transaction: Transaction, entries: Sequence[Entry]) -> S
     return [entry for entry in entries if entry.before.number not in written]
 
 
-def _is_likely_last(entry: Entry) -> bool:
+def _is_likely_last(entry: HeldFinish) -> bool:
     finish, before = entry.finish, entry.before
     return (
         finish.is_of_one_time
@@ -52,7 +52,7 @@ def _is_likely_last(entry: Entry) -> bool:
     )
 
 
-def _ending(transaction: Transaction, likely: Mapping[str, Entry]) -> Mapping[int, Entry]:
+def _ending(transaction: Transaction, likely: Mapping[str, HeldFinish]) -> Mapping[int, HeldFinish]:
     """Answer, by the number of its job, what is the last of one that is over with it."""
     found = transaction.batch(_LEDGER["completing"], list(likely))
     return {
@@ -62,7 +62,7 @@ def _ending(transaction: Transaction, likely: Mapping[str, Entry]) -> Mapping[in
     }
 
 
-def _write(transaction: Transaction, ending: Mapping[int, Entry]) -> None:
+def _write(transaction: Transaction, ending: Mapping[int, HeldFinish]) -> None:
     jobs, now, completed = array(ending), transaction.now_micros, JobStatus.COMPLETED.value
     counted: list[Json] = [
         [entry.before.job_id, entry.finish.duration_ms, entry.before.holds_slot] for entry in ending.values()

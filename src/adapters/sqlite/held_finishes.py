@@ -36,7 +36,7 @@ class Held(NamedTuple):
     event_handler_id: str | None
 
 
-class Entry(NamedTuple):
+class HeldFinish(NamedTuple):
     """A finish that still holds its row; `is_refused` once its own content was given up."""
 
     finish: Finish
@@ -63,14 +63,14 @@ class Entry(NamedTuple):
         return self.finish.wait(self.before.failures, now)
 
 
-def past_row(entry: Entry) -> tuple[object, ...]:
+def past_row(entry: HeldFinish) -> tuple[object, ...]:
     """Write an attempt that ended without ending its execution."""
     past = entry.finish.past_attempt
     text = None if past is None else past_attempt_text(replace(past, worker_id=entry.before.worker_id))
     return text, entry.before.number
 
 
-def good_row(entry: Entry) -> list[Json]:
+def good_row(entry: HeldFinish) -> list[Json]:
     """Write a good end, as one of a batch."""
     finish = entry.finish
     return [
@@ -84,7 +84,7 @@ def good_row(entry: Entry) -> list[Json]:
     ]
 
 
-def ended_row(entry: Entry) -> tuple[object, ...]:
+def ended_row(entry: HeldFinish) -> tuple[object, ...]:
     """Write any end."""
     finish = entry.finish
     return (
@@ -103,7 +103,7 @@ def ended_row(entry: Entry) -> tuple[object, ...]:
     )
 
 
-def returned_row(entry: Entry, now: datetime) -> tuple[object, ...]:
+def returned_row(entry: HeldFinish, now: datetime) -> tuple[object, ...]:
     """Write that another attempt follows."""
     finish, wait = entry.finish, entry.wait(now)
     return (
@@ -120,7 +120,7 @@ def returned_row(entry: Entry, now: datetime) -> tuple[object, ...]:
     )
 
 
-def ends_of(ended: Sequence[Entry]) -> Iterator[Ended]:
+def ends_of(ended: Sequence[HeldFinish]) -> Iterator[Ended]:
     """Word ends as they count for their jobs."""
     job_ids = {text: UUID(text) for text in {entry.before.job_id for entry in ended}}
     for entry in ended:
