@@ -8,7 +8,7 @@ make it (docs/decisions/0022).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from operator import itemgetter
@@ -75,11 +75,23 @@ class Attempt:
 
         An execution without a payload of its own is given a copy of the job's, which its handler may change.
         """
-        attempt = cls(definition, *_STORED(execution), claimed_at=claimed_at, had_begun=had_begun)
+        return cls.placed(definition, _STORED(execution), claimed_at=claimed_at, had_begun=had_begun)
+
+    @classmethod
+    def placed(
+        cls,
+        definition: JobDefinition,
+        execution: Sequence[Any],
+        *,
+        claimed_at: datetime | None = None,
+        had_begun: bool = False,
+    ) -> Attempt:
+        """Do as `of` does with the fields of `STORED_FIELDS`, in that order."""
+        attempt = cls(definition, *execution, claimed_at=claimed_at, had_begun=had_begun)
         if attempt.payload is None and definition.payload is not None:
             attempt.payload = document_of(document_text(definition.payload))
         if attempt.started_at is None:
-            attempt.started_at = execution["created_at"]
+            attempt.started_at = attempt.created_at
         return attempt
 
     @property
@@ -102,8 +114,10 @@ class Attempt:
         return None if trace is None else trace.under(attempt_span_of(self.execution_id, number))
 
 
-_STORED: Final = itemgetter("id", *[each.name for each in fields(Attempt) if not each.kw_only][2:])
-"""Reads what an attempt takes by its place, but for the definition of its job, from a stored execution."""
+STORED_FIELDS: Final = ("id", *[each.name for each in fields(Attempt) if not each.kw_only][2:])
+"""What an attempt takes of a stored execution, in this order."""
+
+_STORED: Final = itemgetter(*STORED_FIELDS)
 
 
 @dataclass(slots=True, kw_only=True)

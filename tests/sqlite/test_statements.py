@@ -92,16 +92,24 @@ def test_no_look_at_a_backlog_sorts_it(stranger: sqlite3.Connection, name: str) 
     assert [step for step in plan_of(stranger, statements("ledger")[name]) if "ORDER BY" in step] == []
 
 
-def written_indexes(stranger: sqlite3.Connection, name: str) -> set[str]:
-    parameters: defaultdict[str, object] = defaultdict(lambda: None)
-    pages = dict(stranger.execute("SELECT rootpage, name FROM sqlite_schema WHERE tbl_name = 'jobs'"))
-    steps = list(stranger.execute(f"EXPLAIN {statements('jobs')[name]}", parameters))
+def written_indexes(stranger: sqlite3.Connection, name: str, table: str = "jobs", file: str = "jobs") -> set[str]:
+    parameters: defaultdict[str, object] = defaultdict(lambda: None, dict.fromkeys((*SETS, "taken", "ended"), "[]"))
+    pages = dict(stranger.execute("SELECT rootpage, name FROM sqlite_schema WHERE tbl_name = ?", [table]))
+    steps = list(stranger.execute(f"EXPLAIN {statements(file)[name]}", parameters))
     opened = {cursor: pages[page] for _, operation, cursor, page, *_ in steps if operation == "OpenWrite"}
     return {opened[cursor] for _, operation, cursor, *_ in steps if operation == "IdxInsert" and cursor in opened}
 
 
 def test_a_fire_touches_no_index_of_jobs_but_that_of_when_they_are_due(stranger: sqlite3.Connection) -> None:
     assert written_indexes(stranger, "advance") == {"jobs_due"}
+
+
+def test_a_claim_and_an_end_write_no_index_but_those_of_what_waits_and_of_leases(stranger: sqlite3.Connection) -> None:
+    waiting = {"executions_ready", "executions_admitted"}
+
+    assert written_indexes(stranger, "claim", "executions", "ledger") == {*waiting, "executions_leased"}
+    assert written_indexes(stranger, "redispatch", "executions", "ledger") == waiting
+    assert "executions_of_job" not in written_indexes(stranger, "finish_well", "executions", "ledger")
 
 
 def test_a_fire_reads_no_definition_to_write_how_far_its_job_is(stranger: sqlite3.Connection) -> None:

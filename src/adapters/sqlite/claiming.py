@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from ...domain.attempt import Attempt
+from ...domain.attempt import STORED_FIELDS, Attempt
 from ...domain.facts import EXECUTION_STARTED
 from ...domain.firing import LOOK_AHEAD
 from ...domain.job import JobDefinition
@@ -16,34 +18,17 @@ from .facts import News, tell_of
 from .instants import from_micros, span_micros
 from .readable import UNREADABLE
 from .statements import statements
-from .transaction import Transaction, array
+from .transaction import Transaction, object_of
 
 _LEDGER: Final = statements("ledger")
-CLAIMABLE: Final = (
-    "number",
-    "id",
-    "job_id",
-    "tenant_id",
-    "attempt",
-    "failures",
-    "max_retries",
-    "scheduled_at",
-    "created_at",
-    "available_at",
-    "dispatched_at",
-    "origin",
-    "depth",
-    "idempotency_key",
-    "correlation_id",
-    "event_id",
-    "trace_id",
-    "span_id",
-    "trace_flags",
-    "tracestate",
-    "payload",
-    "had_begun",
-)
+CLAIMABLE: Final = ("number", "dispatched_at", *STORED_FIELDS, "had_begun")
 """Of `claimable`, in this order."""
+
+_FIRST: Final = CLAIMABLE.index(STORED_FIELDS[0])
+_ID, _JOB_ID, _ATTEMPT, _PAYLOAD, _AVAILABLE_AT, _STARTED_AT, _EVENT_ID = (
+    CLAIMABLE.index(each) for each in ("id", "job_id", "attempt", "payload", "available_at", "started_at", "event_id")
+)
+_INSTANTS: Final = [CLAIMABLE.index(each) for each in ("scheduled_at", "created_at", "available_at", "started_at")]
 _SECOND: Final = 1_000_000
 _LOOK_AHEAD: Final = span_micros(LOOK_AHEAD)
 
@@ -51,24 +36,25 @@ _LOOK_AHEAD: Final = span_micros(LOOK_AHEAD)
 def claim(transaction: Transaction, ids: Sequence[UUID], worker_id: str) -> Sequence[Attempt]:
     """Take pending, dispatched executions for one worker."""
     wanted = {str(each): each for each in ids}
-    rows = {row[1]: row for row in transaction.batch(_LEDGER["claimable"], list(wanted))}
-    definitions = read_definitions(transaction, (row[2] for row in rows.values()))
+    rows = {row[_ID]: row for row in transaction.batch(_LEDGER["claimable"], list(wanted))}
+    definitions = read_definitions(transaction, (row[_JOB_ID] for row in rows.values()))
     job_ids = {text: UUID(text) for text in definitions}
-    now = transaction.now_micros
+    now, now_micros = transaction.now, transaction.now_micros
     attempts: list[Attempt] = []
-    taken: list[tuple[int, int, int]] = []
+    taken: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     for text, execution_id in wanted.items():
-        if (row := rows.get(text)) is None or (definition := definitions.get(row[2])) is None:
+        if (row := rows.get(text)) is None or (definition := definitions.get(row[_JOB_ID])) is None:
             continue
-        held = dict(zip(CLAIMABLE, row, strict=True))
-        held |= {"id": execution_id, "job_id": job_ids[row[2]], "claimed_at": transaction.now}
+        number, dispatched_at = row[:_FIRST]
+        row[_ID], row[_JOB_ID] = execution_id, job_ids[row[_JOB_ID]]
         try:
-            held["started_at"] = begins_at = _begins_at(held["available_at"], held["dispatched_at"], now)
-            attempts.append(_attempt(definition, held))
+            row[_STARTED_AT] = begins_at = _begins_at(row[_AVAILABLE_AT], dispatched_at, now_micros)
+            attempts.append(_attempt(definition, row, now))
         except UNREADABLE:
             continue
-        taken.append((held["number"], begins_at, begins_at + definition.lock_timeout_seconds * _SECOND))
-    transaction.run(_LEDGER["claim"], taken=array(taken), worker_id=worker_id)
+        taken[definition.lock_timeout_seconds].append((number, begins_at))
+    for seconds, begun in taken.items():
+        transaction.run(_LEDGER["claim"], taken=object_of(begun), lease=seconds * _SECOND, worker_id=worker_id)
     tell_of(transaction, map(_started, attempts))
     return attempts
 
@@ -80,15 +66,15 @@ def _begins_at(available_at: int | None, dispatched_at: int, now: int) -> int:
     return min(available_at, now + _LOOK_AHEAD)
 
 
-def _attempt(definition: JobDefinition, row: dict[str, Any]) -> Attempt:
+def _attempt(definition: JobDefinition, row: list[Any], now: datetime) -> Attempt:
     """Word a claimed row as its worker needs it, changing the row on the way."""
-    for name in ("scheduled_at", "created_at", "available_at", "started_at"):
-        row[name] = from_micros(row[name])
-    row["attempt"] += 1
-    row["payload"] = document_of(row["payload"])
-    if row["event_id"] is not None:
-        row["event_id"] = UUID(row["event_id"])
-    return Attempt.of(definition, row, claimed_at=row["claimed_at"], had_begun=bool(row["had_begun"]))
+    for place in _INSTANTS:
+        row[place] = from_micros(row[place])
+    row[_ATTEMPT] += 1
+    row[_PAYLOAD] = document_of(row[_PAYLOAD])
+    if row[_EVENT_ID] is not None:
+        row[_EVENT_ID] = UUID(row[_EVENT_ID])
+    return Attempt.placed(definition, row[_FIRST:-1], claimed_at=now, had_begun=bool(row[-1]))
 
 
 def _started(attempt: Attempt) -> News:

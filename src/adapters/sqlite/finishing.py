@@ -13,7 +13,7 @@ from ...domain.accounts import Accounts
 from ...domain.attempt import Finish, refuse
 from ...domain.event import HandlerCounters
 from ...domain.facts import EXECUTION_FACTS, EXECUTION_RETRYING
-from ...domain.json import encoded
+from ...domain.json import Json, encoded
 from ...ports.ledger import Finished, Hold
 from . import last_ends
 from .accounts import load, settle
@@ -109,15 +109,20 @@ def _stored(transaction: Transaction, entries: Sequence[HeldFinish]) -> list[Hel
 
 
 def _write(transaction: Transaction, entries: Sequence[HeldFinish]) -> None:
-    transaction.run_many(
-        _LEDGER["remember_attempt"], [past_row(entry) for entry in entries if entry.finish.past_attempt]
-    )
-    good = [good_row(entry) for entry in entries if entry.finish.is_good]
+    good: list[Json] = []
+    others: list[HeldFinish] = []
+    for entry in entries:
+        if entry.is_good:
+            good.append(good_row(entry))
+        else:
+            others.append(entry)
+    past = [past_row(entry) for entry in entries if entry.finish.past_attempt is not None]
+    transaction.run_many(_LEDGER["remember_attempt"], past)
     if good:
         transaction.run(_LEDGER["finish_well"], ended=encoded(good))
-    others = [ended_row(entry) for entry in entries if entry.has_ended and not entry.finish.is_good]
-    transaction.run_many(_LEDGER["finish"], others)
-    returned = [returned_row(entry, transaction.now) for entry in entries if not entry.has_ended]
+    ended = [ended_row(entry) for entry in others if entry.has_ended]
+    transaction.run_many(_LEDGER["finish"], ended)
+    returned = [returned_row(entry, transaction.now) for entry in others if not entry.has_ended]
     transaction.run_many(_LEDGER["hand_back"], returned)
 
 

@@ -54,6 +54,11 @@ class HeldFinish(NamedTuple):
         return self.finish.status is not ExecutionStatus.PENDING
 
     @property
+    def is_good(self) -> bool:
+        """Whether it is a good end that counts no other failures than the row does."""
+        return self.finish.is_good and self.finish.failures == self.before.failures
+
+    @property
     def has_succeeded(self) -> bool:
         """Whether it is a success."""
         return self.finish.status is ExecutionStatus.SUCCESS
@@ -75,8 +80,6 @@ def good_row(entry: HeldFinish) -> list[Json]:
     finish = entry.finish
     return [
         entry.before.number,
-        finish.attempt,
-        finish.failures,
         to_micros(finish.started_at),
         to_micros(finish.completed_at),
         finish.duration_ms,

@@ -45,7 +45,7 @@ def _is_likely_last(entry: HeldFinish) -> bool:
     finish, before = entry.finish, entry.before
     return (
         finish.is_of_one_time
-        and finish.is_good
+        and entry.is_good
         and finish.past_attempt is None
         and before.event_handler_id is None
         and before.origin in _OF_THE_SCHEDULE

@@ -56,11 +56,11 @@ def undelivered(
         "after_at": -LARGEST if after is None else to_micros(after[1]),
         "after_id": "" if after is None else str(after[0]),
     }
-    rows: list[tuple[Any, ...]] = []
+    rows: list[list[Any]] = []
     # What was dispatched between the two is waited for, and may be a great deal.
     for later_than, until in ((-LARGEST, now - patience), (now, LARGEST)):
         bounds = {"later_than": later_than, "until": until, "limit": limit - len(rows)}
-        rows += transaction.tuples(_LEDGER["undelivered"], **parameters, **bounds)
+        rows += transaction.listed(_LEDGER["undelivered"], **parameters, **bounds)
     dispatches = dispatches_of(transaction, [row[:3] for row in rows])
     return list(zip(dispatches, (from_micros(row[3]) for row in rows), strict=True))
 
@@ -68,8 +68,9 @@ def undelivered(
 def redispatch(transaction: Transaction, seen: Sequence[Sighting]) -> Sequence[Dispatch]:
     """Take the right to repeat dispatches that nobody else has repeated."""
     pairs = [(str(execution_id), to_micros(dispatched_at)) for execution_id, dispatched_at in seen]
-    moved = transaction.tuples(_LEDGER["redispatch"], seen=object_of(pairs), now=transaction.now_micros)
-    rows = {row[0]: row for row in moved}
+    unmoved = transaction.listed(_LEDGER["unmoved"], seen=object_of(pairs))
+    transaction.run(_LEDGER["redispatch"], taken=array(row[0] for row in unmoved), now=transaction.now_micros)
+    rows = {row[1]: row[1:] for row in unmoved}
     return dispatches_of(transaction, [rows[each] for each in dict(pairs) if each in rows])
 
 

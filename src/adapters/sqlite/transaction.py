@@ -48,16 +48,26 @@ class Transaction:
         found: list[tuple[Any, ...]] = self.connection.execute(statement, parameters).fetchall()
         return found
 
-    def batch(self, statement: str, ids: Sequence[str]) -> list[list[Any]]:
+    def listed(self, statement: str, **parameters: object) -> list[list[Any]]:
         """
-        Run a statement that answers its rows of these ids as one JSON array of arrays: for batches of executions.
+        Run a statement that answers its rows as one JSON array of arrays: for batches of executions.
 
         The engine makes it in one step, during which the other threads of the process run; a cursor over as many rows
-        would stop them, and be stopped by them, at each. What is too long for one text is read in parts. A row that
-        JSON cannot hold, which only a stranger can have written, is left out.
+        would stop them, and be stopped by them, at each.
+        """
+        [[found]] = self.connection.execute(statement, parameters)
+        rows: list[list[Any]] = json.loads(found)
+        return rows
+
+    def batch(self, statement: str, ids: Sequence[str]) -> list[list[Any]]:
+        """
+        Do as `listed` does with a statement about these ids, however much it is that their rows hold.
+
+        What is too long for one text is read in parts. A row that JSON cannot hold, which only a stranger can have
+        written, is left out.
         """
         try:
-            [[found]] = self.connection.execute(statement, {"ids": array(ids)})
+            return self.listed(statement, ids=array(ids))
         except (sqlite3.OperationalError, sqlite3.DataError) as error:
             # That of a text that is no UTF-8 is the driver's own, and has no code.
             if not ids or getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) not in _DIVISIBLE:
@@ -67,8 +77,6 @@ class Transaction:
                 return self.batch(statement, [])
             middle = len(ids) // 2
             return [*self.batch(statement, ids[:middle]), *self.batch(statement, ids[middle:])]
-        rows: list[list[Any]] = json.loads(found)
-        return rows
 
     def row(self, statement: str, **parameters: object) -> Row | None:
         """Run a statement and read the one row that it answers, if any."""
@@ -107,7 +115,7 @@ def array(values: Iterable[object]) -> str:
     return _ENCODER.encode(list(values))
 
 
-def object_of(pairs: Iterable[tuple[str, int]]) -> str:
+def object_of(pairs: Iterable[tuple[str | int, int]]) -> str:
     """Write pairs of an id and a number as a JSON object, in which an id may come more than once."""
     members = ",".join(f'"{key}":{value}' for key, value in pairs)
     return f"{{{members}}}"

@@ -32,11 +32,12 @@ WHERE e.origin = 'schedule';
 SELECT id FROM executions WHERE job_id = :job_id AND idempotency_key = :idempotency_key;
 
 -- name: open_executions
--- What cancelled jobs still have to end, by the index that leaves their long past out.
+-- What cancelled jobs still have to end, by the index that leaves their long past out: states alone do not tell the engine
+-- that it holds all of it.
 SELECT e.id
 FROM json_each(:job_ids) AS wanted
 CROSS JOIN executions AS e INDEXED BY executions_open ON e.job_id = wanted.value
-WHERE e.status IN ('pending', 'running')
+WHERE e.status IN ('pending', 'running') AND e.completed_at IS NULL AND e.skip_reason IS NULL
 ORDER BY e.id;
 
 -- name: counted_executions
@@ -65,7 +66,7 @@ WITH RECURSIVE chosen (job_id, slots, id) AS (
             SELECT min(e.id) FROM executions AS e
             WHERE
                 e.job_id = json_extract(value, '$[0]') AND e.status IN ('pending', 'running')
-                AND e.available_at IS NULL
+                AND e.completed_at IS NULL AND e.skip_reason IS NULL AND e.available_at IS NULL
         )
     FROM json_each(:vacancies)
     UNION ALL
@@ -76,7 +77,7 @@ WITH RECURSIVE chosen (job_id, slots, id) AS (
             SELECT min(e.id) FROM executions AS e
             WHERE
                 e.job_id = c.job_id AND e.status IN ('pending', 'running')
-                AND e.available_at IS NULL AND e.id > c.id
+                AND e.completed_at IS NULL AND e.skip_reason IS NULL AND e.available_at IS NULL AND e.id > c.id
         )
     FROM chosen AS c
     WHERE c.slots > 1 AND c.id IS NOT NULL

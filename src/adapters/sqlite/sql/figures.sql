@@ -138,8 +138,8 @@ SELECT
     (
         SELECT count(*) FROM executions
         WHERE
-            status IN ('pending', 'running') AND available_at IS NULL
-            AND (:tenant_id IS NULL OR tenant_id = :tenant_id)
+            status IN ('pending', 'running') AND completed_at IS NULL AND skip_reason IS NULL
+            AND available_at IS NULL AND (:tenant_id IS NULL OR tenant_id = :tenant_id)
     ) AS waiting,
     (
         SELECT count(*) FROM executions

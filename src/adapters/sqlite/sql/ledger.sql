@@ -3,9 +3,9 @@
 SELECT
     json_group_array(
         json_array(
-            e.rowid, e.id, e.job_id, e.tenant_id, e.attempt, e.failures, e.max_retries, e.scheduled_at, e.created_at,
-            e.available_at, e.dispatched_at, e.origin, e.depth, e.idempotency_key, e.correlation_id, e.event_id,
-            e.trace_id, e.span_id, e.trace_flags, e.tracestate, e.payload,
+            e.rowid, e.dispatched_at, e.id, e.job_id, e.tenant_id, e.payload, e.attempt, e.failures, e.max_retries,
+            e.scheduled_at, e.started_at, e.created_at, e.available_at, e.origin, e.idempotency_key, e.correlation_id,
+            e.event_id, e.depth, e.trace_id, e.span_id, e.trace_flags, e.tracestate,
             -- with: had_begun
         )
     ) AS claimable
@@ -15,13 +15,13 @@ WHERE e.status = 'pending' AND e.dispatched_at IS NOT NULL;
 
 -- name: claim
 -- A claim raises the attempt, which is the fence of every later write.
--- Each of :taken is [rowid, started_at, lease_expires_at].
+-- :taken has the instant of its start by rowid, :lease is how long each may run from there.
 UPDATE executions
 SET
-    status = 'running', attempt = attempt + 1, started_at = json_extract(taken.value, '$[1]'), next_retry_at = NULL,
-    redispatches = 0, worker_id = :worker_id, lease_expires_at = json_extract(taken.value, '$[2]')
+    status = 'running', attempt = attempt + 1, started_at = taken.value, next_retry_at = NULL, redispatches = 0,
+    worker_id = :worker_id, lease_expires_at = taken.value + :lease
 FROM json_each(:taken) AS taken
-WHERE executions.rowid = json_extract(taken.value, '$[0]') AND status = 'pending';
+WHERE executions.rowid = cast(taken.key AS INTEGER) AND status = 'pending';
 
 -- name: attempts
 -- What a node needs in order to run and settle what it holds, in the order of the ids.
@@ -73,18 +73,16 @@ WHERE e.status = 'running';
 UPDATE executions SET past_attempts = json_insert(past_attempts, '$[#]', json(?1)) WHERE rowid = ?2;
 
 -- name: finish_well
--- What most attempts come to, all of a batch in one statement.
--- Each of :ended is [rowid, attempt, failures, started_at or null, completed_at, duration_ms, result].
+-- What most attempts come to, all of a batch in one statement. Each still holds its row, as the transaction has read.
+-- Each of :ended is [rowid, started_at or null, completed_at, duration_ms, result].
 UPDATE executions
 SET
-    status = 'success', failures = json_extract(ended.value, '$[2]'), error = NULL, error_type = NULL,
-    error_stack = NULL, started_at = ifnull(json_extract(ended.value, '$[3]'), started_at),
-    completed_at = json_extract(ended.value, '$[4]'), duration_ms = json_extract(ended.value, '$[5]'),
-    result = json_extract(ended.value, '$[6]'), holds_slot = 0, lease_expires_at = NULL
+    status = 'success', error = NULL, error_type = NULL, error_stack = NULL,
+    started_at = ifnull(json_extract(ended.value, '$[1]'), started_at),
+    completed_at = json_extract(ended.value, '$[2]'), duration_ms = json_extract(ended.value, '$[3]'),
+    result = json_extract(ended.value, '$[4]'), holds_slot = 0, lease_expires_at = NULL
 FROM json_each(:ended) AS ended
-WHERE
-    executions.rowid = json_extract(ended.value, '$[0]') AND attempt = json_extract(ended.value, '$[1]')
-    AND status = 'running';
+WHERE executions.rowid = json_extract(ended.value, '$[0]') AND status = 'running';
 
 -- name: completing
 -- Jobs of one time that have nothing to fire, and nothing left but one execution; and of which nominal time it must be for
@@ -201,30 +199,38 @@ WHERE status = 'pending' AND dispatched_at IS NULL AND available_at IS NOT NULL;
 -- Of what was dispatched later than one instant and not later than another, so that neither is walked through. The
 -- patience doubles with each repeat, so that a backlog is no storm of repeats. What was dispatched in the future was so
 -- before the clock was set back. The capability is worded as the domain does.
-SELECT e.id, e.job_id, e.priority, e.dispatched_at
-FROM executions AS e
-CROSS JOIN described_jobs AS j ON j.id = e.job_id
-WHERE
-    e.status = 'pending' AND e.available_at IS NOT NULL AND e.dispatched_at IS NOT NULL
-    AND e.dispatched_at > :later_than AND e.dispatched_at <= :until
-    AND (e.dispatched_at + (:grace << min(e.redispatches, 6)) <= :now OR e.dispatched_at > :now)
-    AND (e.dispatched_at, e.id) > (:after_at, :after_id)
-    AND (
-        :capabilities IS NULL
-        OR CASE json_extract(j.definition, '$.handler_type')
-            WHEN 'function' THEN 'function/' || j.handler_name ELSE json_extract(j.definition, '$.handler_type')
-        END IN (SELECT value FROM json_each(:capabilities))
-    )
-ORDER BY e.dispatched_at, e.id
-LIMIT :limit;
+SELECT json_group_array(json_array(stale.id, stale.job_id, stale.priority, stale.dispatched_at)) AS undelivered
+FROM (
+    SELECT e.id, e.job_id, e.priority, e.dispatched_at
+    FROM executions AS e
+    CROSS JOIN described_jobs AS j ON j.id = e.job_id
+    WHERE
+        e.status = 'pending' AND e.available_at IS NOT NULL AND e.dispatched_at IS NOT NULL
+        AND e.dispatched_at > :later_than AND e.dispatched_at <= :until
+        AND (e.dispatched_at + (:grace << min(e.redispatches, 6)) <= :now OR e.dispatched_at > :now)
+        AND (e.dispatched_at, e.id) > (:after_at, :after_id)
+        AND (
+            :capabilities IS NULL
+            OR CASE json_extract(j.definition, '$.handler_type')
+                WHEN 'function' THEN 'function/' || j.handler_name ELSE json_extract(j.definition, '$.handler_type')
+            END IN (SELECT value FROM json_each(:capabilities))
+        )
+    ORDER BY e.dispatched_at, e.id
+    LIMIT :limit
+) AS stale;
+
+-- name: unmoved
+-- Which dispatches nobody has repeated since they were seen: :seen has the instant of each by its id.
+SELECT json_group_array(json_array(e.rowid, e.id, e.job_id, e.priority)) AS unmoved
+FROM json_each(:seen) AS seen
+CROSS JOIN executions AS e ON e.id = seen.key
+WHERE e.dispatched_at = seen.value AND e.status = 'pending';
 
 -- name: redispatch
--- Moving dispatched_at is taking the right to repeat: of ten sweepers that saw the same value, one moves it.
+-- Moving dispatched_at is taking the right to repeat: of ten sweepers that saw the same value, one moves it. By rowid.
 UPDATE executions
 SET dispatched_at = :now, redispatches = redispatches + 1
-FROM json_each(:seen) AS seen
-WHERE executions.id = seen.key AND executions.dispatched_at = seen.value AND executions.status = 'pending'
-RETURNING executions.id, job_id, priority;
+WHERE rowid IN (SELECT value FROM json_each(:taken));
 
 -- name: append_log
 -- A line that comes twice stays as it was; one whose execution retention has removed is dropped.
