@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from itertools import cycle
 from typing import Final
 
 import asyncpg
 
 from ..engines import SERVERS, Place
-from ..figures import Figure, rate
+from ..figures import Figure, cost, rate
 from ..nodes import client, serving
 from ..scenario import Case, Options, Scenario
 from ..stored import Backlog, backlog
+from ..usage import processor_seconds
 
 NODES: Final = 3
 KILL_SECONDS: Final = 10.0
@@ -25,6 +28,15 @@ STOCK: Final = 60_000
 
 ADDED: Final = 20_000
 GLANCE: Final = 0.1
+MICROSECONDS: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pace:
+    """How many executions ended in a second, and what one of them cost, which a busy machine distorts less."""
+
+    rate: float
+    cost: float
 
 
 async def _run(place: Place, options: Options) -> Sequence[Figure]:
@@ -42,16 +54,19 @@ async def _run(place: Place, options: Options) -> Sequence[Figure]:
             for each in ready:
                 await each.wait()
             await asyncio.sleep(SETTLING_SECONDS)
-            healthy = await _ended_each_second(stock, options["healthy"])
+            healthy = await _kept_up(stock, options["healthy"])
             async with _held_horizon(place):
                 killing = group.create_task(_kill(doomed))
-                faulty = await _ended_each_second(stock, options["seconds"])
+                faulty = await _kept_up(stock, options["seconds"])
             for task in (killing, feeding, *lives):
                 task.cancel()
     return [
-        rate("executions of a healthy fleet", healthy),
-        rate("executions under faults", faulty),
-        rate("part of the healthy rate", faulty / healthy * 100, "%"),
+        rate("executions of a healthy fleet", healthy.rate),
+        rate("executions under faults", faulty.rate),
+        rate("part of the healthy rate", faulty.rate / healthy.rate * 100, "%"),
+        cost("processor time per execution of a healthy fleet", healthy.cost, "us"),
+        cost("processor time per execution under faults", faulty.cost, "us"),
+        rate("part of the healthy rate, by processor time", healthy.cost / faulty.cost * 100, "%"),
     ]
 
 
@@ -77,11 +92,18 @@ async def _feed(stock: Backlog) -> None:
         await asyncio.sleep(GLANCE)
 
 
-async def _ended_each_second(stock: Backlog, seconds: float) -> float:
-    before, started = await stock.ended(), time.perf_counter()
+async def _kept_up(stock: Backlog, seconds: float) -> _Pace:
+    ended, spent, started = await stock.ended(), _spent(stock.place), time.perf_counter()
     await asyncio.sleep(seconds)
-    after = await stock.ended()
-    return (after - before) / (time.perf_counter() - started)
+    ended = await stock.ended() - ended
+    return _Pace(
+        rate=ended / (time.perf_counter() - started), cost=(_spent(stock.place) - spent) / ended * MICROSECONDS
+    )
+
+
+def _spent(place: Place) -> float:
+    """Tell what servers, nodes, those that were killed included, and this process have used so far, in seconds."""
+    return sum(processor_seconds(pid) for pid in (os.getpid(), *place.servers.values()))
 
 
 @asynccontextmanager
