@@ -45,5 +45,13 @@ def last_words(log: Path) -> str:
 
 
 def _inherited() -> dict[str, str]:
-    """Give this process's environment without settings of Tocsin's that happen to be in it."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("TOCSIN_")}
+    """
+    Give this process's environment without settings of Tocsin's that happen to be in it.
+
+    Programs find themselves compiled, as installed ones are: else to start a node costs two fifths more.
+    """
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("TOCSIN_") and name != "PYTHONDONTWRITEBYTECODE"
+    }

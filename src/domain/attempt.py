@@ -75,10 +75,10 @@ class Attempt:
 
         An execution without a payload of its own is given a copy of the job's, which its handler may change.
         """
-        return cls.placed(definition, _STORED(execution), claimed_at=claimed_at, had_begun=had_begun)
+        return cls.of_fields(definition, _STORED(execution), claimed_at=claimed_at, had_begun=had_begun)
 
     @classmethod
-    def placed(
+    def of_fields(
         cls,
         definition: JobDefinition,
         execution: Sequence[Any],

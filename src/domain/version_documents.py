@@ -22,16 +22,20 @@ def kept_of(change: JobChange) -> tuple[Json, Json]:
 
 @dataclass(slots=True)
 class Definitions:
-    """Completes versions of one job, read oldest first; `latest` is the definition that the last one had."""
+    """Completes versions of one job, read oldest first."""
 
-    latest: Json = None
+    _latest: Json = None
+
+    def know(self, definition: Json) -> None:
+        """Take note of the definition that the version before the next one had, where that is not read itself."""
+        self._latest = definition
 
     def whole(self, before: Json, after: Json) -> tuple[Json, Json]:
         """Give `before` and `after` as they were recorded."""
         if isinstance(after, Mapping) and "definition" in after:
-            self.latest = after["definition"]
+            self.know(after["definition"])
         elif isinstance(before, Mapping) and isinstance(after, Mapping):
-            return {"definition": self.latest, **before}, {"definition": self.latest, **after}
+            return {"definition": self._latest, **before}, {"definition": self._latest, **after}
         return before, after
 
 

@@ -40,6 +40,20 @@ async def test_a_claim_makes_it_running_leased_and_the_first_attempt(storage: St
     assert claimed.holds_slot
 
 
+async def test_what_is_claimed_at_once_is_leased_for_as_long_as_each_job_says(
+    storage: Storage, clock: ManualClock
+) -> None:
+    seconds = (60, 90, 60, 7200)
+    jobs = [await an_idle_job(storage, lock_timeout_seconds=each) for each in seconds]
+    rows = [row for job in jobs for row in await trigger(storage, job, 1)]
+    clock.advance(5)
+
+    await claim(storage, *rows)
+
+    leases = [(await execution(storage, row.id)).lease_expires_at for row in rows]
+    assert leases == [clock.now() + timedelta(seconds=each) for each in seconds]
+
+
 async def test_an_attempt_carries_all_that_running_and_settling_it_needs(storage: Storage, clock: ManualClock) -> None:
     job = await an_idle_job(
         storage,

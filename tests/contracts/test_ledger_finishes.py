@@ -41,6 +41,15 @@ async def test_a_success_is_written_with_its_result_and_frees_everything(storage
     assert (row.error, row.error_type, row.error_stack) == (None, None, None)
 
 
+async def test_a_success_says_how_many_failures_came_before_it(storage: Storage) -> None:
+    attempts = [await a_running_attempt(storage) for _ in range(3)]
+
+    await storage.ledger.finish([replace(a_success(each), failures=count) for count, each in enumerate(attempts)])
+
+    rows = [await execution(storage, each.execution_id) for each in attempts]
+    assert [(row.status, row.failures) for row in rows] == [(ExecutionStatus.SUCCESS, count) for count in range(3)]
+
+
 async def test_a_final_failure_keeps_its_error(storage: Storage) -> None:
     attempt = await a_running_attempt(storage, max_retries=0)
 

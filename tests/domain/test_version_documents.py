@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.makers import START, a_job
 from tocsin.domain.job import JobStatus, ScheduledJob
+from tocsin.domain.json import Json
 from tocsin.domain.plan import JobChange, Plan, first_version, versioned
 from tocsin.domain.version_documents import Definitions, kept_of
 
@@ -36,7 +37,7 @@ def changed(job: ScheduledJob, step: Step) -> ScheduledJob:
     return replace(job, definition=replace(job.definition, name=step))
 
 
-def definition_in(recorded: object) -> object:
+def definition_in(recorded: Json) -> Json:
     assert isinstance(recorded, Mapping)
     return recorded.get("definition")
 
@@ -47,6 +48,18 @@ def test_versions_are_read_as_they_were_recorded(steps: list[Step]) -> None:
     definitions = Definitions()
 
     assert [definitions.whole(*kept_of(each)) for each in changes] == [(each.before, each.after) for each in changes]
+
+
+@given(STEPS, st.integers(0, 8))
+def test_versions_are_read_from_any_on_by_what_the_one_before_had(steps: list[Step], first: int) -> None:
+    changes = changes_by(steps)
+    definitions = Definitions()
+    for known in changes[:first]:
+        definitions.know(definition_in(known.after))
+
+    read = [definitions.whole(*kept_of(each)) for each in changes[first:]]
+
+    assert read == [(each.before, each.after) for each in changes[first:]]
 
 
 @given(STEPS)

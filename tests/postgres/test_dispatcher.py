@@ -15,6 +15,7 @@ from deploy.local.postgres import AVAILABLE_VERSIONS, LocalPostgres
 from tests.contracts.steps import an_idle_job, trigger
 from tests.makers import START, new_id
 from tests.postgres.nodes import Node, a_connection, a_node, messages_of
+from tests.postgres.sessions import until_calls_wait_for_a_lock
 from tocsin.adapters.memory import LocalBells
 from tocsin.adapters.postgres import Access, Database, PostgresDispatcher, dispatcher, migrate, postgres_storage
 from tocsin.adapters.postgres.ranges import FULL_LOOK, SECOND_LOOK, SETTLED, Range, Ranges
@@ -350,6 +351,21 @@ async def test_once_something_is_found_below_a_floor_no_node_believes_that_floor
         ]
 
         assert {each for batch in received for each in batch} == {*below}
+        assert not await connection.fetch("SELECT FROM dispatch_floors")
+
+
+async def test_what_was_settled_in_an_era_that_has_ended_is_told_to_nobody(postgres_url: str) -> None:
+    async with a_node(postgres_url) as node, a_connection(postgres_url) as connection:
+        assert not await node.dispatcher.receive(capabilities=RUNS, limit=1, wait=0)
+        era = await connection.fetchval("SELECT era FROM dispatch_era")
+        told = {"capability": ["http"], "priority": [50], "number": [4711], "pause": timedelta()}
+
+        async with connection.transaction():
+            await connection.execute("UPDATE dispatch_era SET era = gen_random_uuid()")
+            telling = asyncio.create_task(node.database.rows(statements("dispatches")["note_floors"], era=era, **told))
+            await until_calls_wait_for_a_lock(connection, 1)
+
+        assert await telling == []
         assert not await connection.fetch("SELECT FROM dispatch_floors")
 
 

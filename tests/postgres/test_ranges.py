@@ -31,6 +31,7 @@ class Taker:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.ranges = Ranges(self.clock.monotonic)
+        self.holds = True
 
     def takes(
         self, taken: Mapping[tuple[str, int], int], *, others: Mapping[tuple[str, int], int] | None = None
@@ -43,7 +44,7 @@ class Taker:
             for place, each in enumerate(look.ranges)
             if each.capability == name and each.low <= priority <= each.high
         }
-        self.ranges.learn(look, [*taken.items()], seen)
+        self.holds = self.ranges.learn(look, [*taken.items()], seen)
         return look
 
     def passes(self, seconds: float, *, others: Mapping[tuple[str, int], int] | None = None) -> None:
@@ -171,8 +172,12 @@ def test_once_something_is_found_below_what_was_settled_nothing_is_trusted() -> 
     taker = Taker()
     taker.ranges.adopt({HTTP: 700, COMMAND: 900})
 
+    taker.takes({COMMAND: 901})
+    assert taker.holds
+    taker.clock.advance(FULL_LOOK)
     taker.takes({HTTP: 1})
 
+    assert not taker.holds
     assert taker.knows() == {}
 
 

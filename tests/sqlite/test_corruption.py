@@ -215,6 +215,7 @@ SPOILT = {
     "an id that is none": "event_id = 'x'",
     "an instant that is none": "available_at = 'soon'",
     "bytes for a name that every statement asks for": "tenant_id = x'ff'",
+    "a number without an end": "max_retries = 9e999",
 }
 
 
@@ -233,6 +234,38 @@ async def test_an_execution_that_cannot_be_read_keeps_no_other_from_being_claime
     assert [attempt.execution_id for attempt in attempts] == [*ids[:2], *ids[3:]]
     rows = dict(stranger.execute("SELECT id, status FROM executions"))
     assert [rows[str(each)] for each in ids] == ["running", "running", "pending", "running", "running"]
+
+
+@pytest.mark.parametrize("spoilt", ["started_at = x'ff'", "started_at = 9e999"])
+async def test_what_a_claim_writes_anew_may_have_been_anything_before(
+    storage: Storage, stranger: sqlite3.Connection, clock: ManualClock, spoilt: str
+) -> None:
+    await storage.jobs.add(a_job())
+    clock.advance(60)
+    [dispatch] = (await storage.ledger.fire(planner, limit=10)).dispatches
+    stranger.execute(f"UPDATE executions SET {spoilt}")  # noqa: S608 - ours
+
+    [attempt] = await storage.ledger.claim([dispatch.execution_id], worker_id="node")
+
+    assert attempt.started_at == clock.now()
+
+
+@pytest.mark.parametrize("spoilt", ["priority = x'ff'", "priority = 'high'", "priority = 9e999"])
+async def test_a_priority_that_is_none_keeps_nothing_lost_from_being_repeated(
+    storage: Storage, stranger: sqlite3.Connection, clock: ManualClock, spoilt: str
+) -> None:
+    for _ in range(3):
+        await storage.jobs.add(a_job())
+    clock.advance(60)
+    ids = {each.execution_id for each in (await storage.ledger.fire(planner, limit=10)).dispatches}
+    stranger.execute(f"UPDATE executions SET {spoilt} WHERE id = ?", (str(min(ids)),))  # noqa: S608 - ours
+    clock.advance(60)
+
+    seen = await storage.ledger.undelivered(capabilities=None, grace=timedelta(seconds=5), limit=10)
+    repeated = await storage.ledger.redispatch([(each.execution_id, at) for each, at in seen])
+
+    assert {each.execution_id for each in repeated} == ids
+    assert {type(each.priority) for each in repeated} == {int}
 
 
 @pytest.mark.parametrize("spoilt", ["worker_id = x'ff'", "tenant_id = CAST(x'ff' AS TEXT)"])

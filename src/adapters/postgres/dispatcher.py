@@ -6,6 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import timedelta
 from typing import Any, Final
@@ -57,7 +58,7 @@ class PostgresDispatcher:
         self._bells = bells
         self._ranges = Ranges(first_full_look=random.uniform(0.0, FULL_LOOK))  # noqa: S311 - guards nothing
         self._era: UUID | None = None
-        self._wrong_era: UUID | None = None
+        self._ended: UUID | None = None
         self._ask_at = 0.0
         self._turn = 0
         self._rung = asyncio.Event()
@@ -112,18 +113,21 @@ class PostgresDispatcher:
 
     async def _take(self, asked: frozenset[str], limit: int, bell: asyncio.Event) -> Sequence[Dispatch]:
         await self._share_floors()
+        era = self._era
         share = shares(self._turn, limit)
         look = self._ranges.look(asked)
         ranges = [{**asdict(each), "share": share[each.band]} for each in look.ranges]
         rows = await self._rows("take_dispatches", limit=limit, **columns(ranges))
         taken = sorted((row for row in rows if row["id"] is not None), key=lambda row: (-row["priority"], row["id"]))
-        if self._era is None or rows[0]["era"] != self._era:
+        if era is None or rows[0]["era"] != era:
             self._forget()
         elif not self._ranges.learn(
             look, [((row["capability"], row["priority"]), row["id"]) for row in taken], _seen(rows[0])
         ):
-            self._wrong_era = self._era
-            self._forget()
+            self._era, self._ended = None, era
+            # What was taken is the caller's all the same; to tell the others is then for the next look.
+            with suppress(DispatcherUnavailable):
+                await self._begin_era(era)
         self._turn = (self._turn + len(taken)) % len(TURNS)
         # A look that began before the last ring says nothing about what came with it.
         if not taken and bell is self._rung:
@@ -133,8 +137,8 @@ class PostgresDispatcher:
 
     async def _share_floors(self) -> None:
         """Ask others how far they emptied each queue, at first and now and then, and tell them what this node found."""
-        if self._wrong_era is not None:
-            await self._begin_era()
+        if self._ended is not None:
+            await self._begin_era(self._ended)
         if self._era is None:
             self._ask_at = 0.0
             for row in await self._rows("era"):
@@ -147,18 +151,19 @@ class PostgresDispatcher:
             told = [{"capability": name, "priority": priority, "number": n} for (name, priority), n in news.items()]
             await self._rows("note_floors", era=self._era, pause=TELLING, **columns(told))
 
-    async def _begin_era(self) -> None:
+    async def _begin_era(self, ended: UUID) -> None:
         """Take back what nodes told each other in an era, and have each of them forget what it believes."""
 
         async def begin(transaction: Transaction) -> None:
-            if await transaction.column(_SQL["begin_era"], ended=self._wrong_era):
+            if await transaction.column(_SQL["begin_era"], ended=ended):
                 await transaction.run(_SQL["forget_floors"])
 
         try:
             await self._database.write(begin)
         except StoreUnavailable as error:
             raise DispatcherUnavailable(str(error)) from error
-        self._wrong_era = None
+        if self._ended == ended:
+            self._ended = None
 
     async def _rows(self, statement: str, **parameters: object) -> Sequence[Row]:
         try:
@@ -168,7 +173,7 @@ class PostgresDispatcher:
             raise DispatcherUnavailable(str(error)) from error
 
     def _forget(self) -> None:
-        """Trust no floor: after a crash of the server numbers begin anew."""
+        """Trust no floor: after a crash of the server numbers begin anew, and another node may have found one wrong."""
         self._ranges.forget()
         self._era = None
 

@@ -152,7 +152,7 @@ def changes_of(rows: Iterable[Row]) -> list[JobChange]:
     definitions = Definitions()
     for row in rows:
         if row["definition"] is not None:
-            definitions.latest = json.loads(row["definition"])
+            definitions.know(json.loads(row["definition"]))
         before = None if row["before"] is None else json.loads(row["before"])
         before, after = definitions.whole(before, json.loads(row["after"]))
         changes.append(

@@ -74,7 +74,7 @@ def _attempt(definition: JobDefinition, row: list[Any], now: datetime) -> Attemp
     row[_PAYLOAD] = document_of(row[_PAYLOAD])
     if row[_EVENT_ID] is not None:
         row[_EVENT_ID] = UUID(row[_EVENT_ID])
-    return Attempt.placed(definition, row[_FIRST:-1], claimed_at=now, had_begun=bool(row[-1]))
+    return Attempt.of_fields(definition, row[_FIRST:-1], claimed_at=now, had_begun=bool(row[-1]))
 
 
 def _started(attempt: Attempt) -> News:

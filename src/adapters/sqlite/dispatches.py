@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 from uuid import UUID
 
 from ...domain.job import JobDefinition
@@ -15,7 +15,7 @@ from .transaction import Transaction, array
 _EXECUTIONS: Final = statements("executions")
 _JOBS: Final = statements("jobs")
 
-Routed: TypeAlias = Sequence[Any]
+Routed: TypeAlias = tuple[str, str, int]
 """An execution's id, its job's and its priority."""
 
 

@@ -61,7 +61,7 @@ def undelivered(
     for later_than, until in ((-LARGEST, now - patience), (now, LARGEST)):
         bounds = {"later_than": later_than, "until": until, "limit": limit - len(rows)}
         rows += transaction.listed(_LEDGER["undelivered"], **parameters, **bounds)
-    dispatches = dispatches_of(transaction, [row[:3] for row in rows])
+    dispatches = dispatches_of(transaction, [(id_, job_id, priority) for id_, job_id, priority, _ in rows])
     return list(zip(dispatches, (from_micros(row[3]) for row in rows), strict=True))
 
 
@@ -70,7 +70,7 @@ def redispatch(transaction: Transaction, seen: Sequence[Sighting]) -> Sequence[D
     pairs = [(str(execution_id), to_micros(dispatched_at)) for execution_id, dispatched_at in seen]
     unmoved = transaction.listed(_LEDGER["unmoved"], seen=object_of(pairs))
     transaction.run(_LEDGER["redispatch"], taken=array(row[0] for row in unmoved), now=transaction.now_micros)
-    rows = {row[1]: row[1:] for row in unmoved}
+    rows = {id_: (id_, job_id, priority) for _, id_, job_id, priority in unmoved}
     return dispatches_of(transaction, [rows[each] for each in dict(pairs) if each in rows])
 
 

@@ -53,7 +53,7 @@ class Transaction:
         Run a statement that answers its rows as one JSON array of arrays: for batches of executions.
 
         The engine makes it in one step, during which the other threads of the process run; a cursor over as many rows
-        would stop them, and be stopped by them, at each.
+        would stop them, and be stopped by them, at each. A single value that JSON cannot hold fails all of it.
         """
         [[found]] = self.connection.execute(statement, parameters)
         rows: list[list[Any]] = json.loads(found)
@@ -61,15 +61,15 @@ class Transaction:
 
     def batch(self, statement: str, ids: Sequence[str]) -> list[list[Any]]:
         """
-        Do as `listed` does with a statement about these ids, however much it is that their rows hold.
+        Do as `listed` does with a statement about these ids.
 
         What is too long for one text is read in parts. A row that JSON cannot hold, which only a stranger can have
         written, is left out.
         """
         try:
             return self.listed(statement, ids=array(ids))
-        except (sqlite3.OperationalError, sqlite3.DataError) as error:
-            # That of a text that is no UTF-8 is the driver's own, and has no code.
+        except (sqlite3.OperationalError, sqlite3.DataError, ValueError) as error:
+            # Of a text that is no UTF-8 it is the driver's own, and of an infinity the reader's: neither has a code.
             if not ids or getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) not in _DIVISIBLE:
                 raise
             if len(ids) == 1:
@@ -116,7 +116,7 @@ def array(values: Iterable[object]) -> str:
 
 
 def object_of(pairs: Iterable[tuple[str | int, int]]) -> str:
-    """Write pairs of an id and a number as a JSON object, in which an id may come more than once."""
+    """Write pairs of an id, or a rowid, and a number as a JSON object, in which an id may come more than once."""
     members = ",".join(f'"{key}":{value}' for key, value in pairs)
     return f"{{{members}}}"
 

@@ -38,7 +38,7 @@ def changes_of(job_id: UUID, rows: Iterable[Row]) -> list[JobChange]:
     definitions = Definitions()
     for row in rows:
         if row["basis"] is not None:
-            definitions.latest = json.loads(row["basis"])["definition"]
+            definitions.know(json.loads(row["basis"])["definition"])
         before = None if row["before"] is None else json.loads(row["before"])
         before, after = definitions.whole(before, json.loads(row["after"]))
         changes.append(

@@ -70,8 +70,8 @@ FROM (
 LEFT JOIN taken ON true;
 
 -- name: era
--- Which one it is since the server last lost what it logs nowhere, the numbers of dispatches among it. No row is answered
--- to whom another node forestalls in beginning it.
+-- Which one it is since the server last lost what it logs nowhere, the numbers of dispatches among it, or since a node last
+-- found wrong what others had told it. No row is answered to whom another node forestalls in beginning it.
 WITH begun AS (INSERT INTO dispatch_era DEFAULT VALUES ON CONFLICT DO NOTHING RETURNING era)
 
 SELECT era FROM dispatch_era
@@ -83,6 +83,7 @@ SELECT era FROM begun;
 UPDATE dispatch_era SET era = gen_random_uuid() WHERE era = :ended RETURNING era;
 
 -- name: forget_floors
+-- A statement after `begin_era` and not a part of it, so that it sees what was told while that one waited.
 DELETE FROM dispatch_floors;
 
 -- name: known_floors

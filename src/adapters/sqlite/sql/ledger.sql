@@ -4,7 +4,7 @@ SELECT
     json_group_array(
         json_array(
             e.rowid, e.dispatched_at, e.id, e.job_id, e.tenant_id, e.payload, e.attempt, e.failures, e.max_retries,
-            e.scheduled_at, e.started_at, e.created_at, e.available_at, e.origin, e.idempotency_key, e.correlation_id,
+            e.scheduled_at, NULL, e.created_at, e.available_at, e.origin, e.idempotency_key, e.correlation_id,
             e.event_id, e.depth, e.trace_id, e.span_id, e.trace_flags, e.tracestate,
             -- with: had_begun
         )
@@ -199,7 +199,7 @@ WHERE status = 'pending' AND dispatched_at IS NULL AND available_at IS NOT NULL;
 -- Of what was dispatched later than one instant and not later than another, so that neither is walked through. The
 -- patience doubles with each repeat, so that a backlog is no storm of repeats. What was dispatched in the future was so
 -- before the clock was set back. The capability is worded as the domain does.
-SELECT json_group_array(json_array(stale.id, stale.job_id, stale.priority, stale.dispatched_at)) AS undelivered
+SELECT json_group_array(json_array(stale.id, stale.job_id, cast(stale.priority AS INTEGER), stale.dispatched_at)) AS undelivered
 FROM (
     SELECT e.id, e.job_id, e.priority, e.dispatched_at
     FROM executions AS e
@@ -220,14 +220,15 @@ FROM (
 ) AS stale;
 
 -- name: unmoved
--- Which dispatches nobody has repeated since they were seen: :seen has the instant of each by its id.
-SELECT json_group_array(json_array(e.rowid, e.id, e.job_id, e.priority)) AS unmoved
+-- Which dispatches nobody has repeated since they were seen: of ten sweepers that saw the same instant, one moves it, in the
+-- transaction that finds it here. :seen has the instant of each by its id.
+SELECT json_group_array(json_array(e.rowid, e.id, e.job_id, cast(e.priority AS INTEGER))) AS unmoved
 FROM json_each(:seen) AS seen
 CROSS JOIN executions AS e ON e.id = seen.key
 WHERE e.dispatched_at = seen.value AND e.status = 'pending';
 
 -- name: redispatch
--- Moving dispatched_at is taking the right to repeat: of ten sweepers that saw the same value, one moves it. By rowid.
+-- Moving dispatched_at is taking the right to repeat. By rowid.
 UPDATE executions
 SET dispatched_at = :now, redispatches = redispatches + 1
 WHERE rowid IN (SELECT value FROM json_each(:taken));
