@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 from collections.abc import Callable
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 
@@ -209,6 +210,14 @@ async def test_a_job_that_cannot_be_read_keeps_its_key(
     assert stranger.execute("SELECT * FROM jobs WHERE id <> ?", (str(new.id),)).fetchall() == before
 
 
+async def fired(storage: Storage, clock: ManualClock, amount: int) -> list[UUID]:
+    """Fire that many jobs, and tell their executions."""
+    for _ in range(amount):
+        await storage.jobs.add(a_job())
+    clock.advance(60)
+    return [each.execution_id for each in (await storage.ledger.fire(planner, limit=amount)).dispatches]
+
+
 SPOILT = {
     "bytes for a text": "correlation_id = x'ff'",
     "a text of no characters": "tracestate = CAST(x'ff' AS TEXT)",
@@ -223,10 +232,7 @@ SPOILT = {
 async def test_an_execution_that_cannot_be_read_keeps_no_other_from_being_claimed(
     storage: Storage, stranger: sqlite3.Connection, clock: ManualClock, spoilt: str
 ) -> None:
-    for _ in range(5):
-        await storage.jobs.add(a_job())
-    clock.advance(60)
-    ids = [each.execution_id for each in (await storage.ledger.fire(planner, limit=10)).dispatches]
+    ids = await fired(storage, clock, 5)
     stranger.execute(f"UPDATE executions SET {spoilt} WHERE id = ?", (str(ids[2]),))  # noqa: S608 - ours
 
     attempts = await storage.ledger.claim(ids, worker_id="node")
@@ -254,10 +260,7 @@ async def test_what_a_claim_writes_anew_may_have_been_anything_before(
 async def test_a_priority_that_is_none_keeps_nothing_lost_from_being_repeated(
     storage: Storage, stranger: sqlite3.Connection, clock: ManualClock, spoilt: str
 ) -> None:
-    for _ in range(3):
-        await storage.jobs.add(a_job())
-    clock.advance(60)
-    ids = {each.execution_id for each in (await storage.ledger.fire(planner, limit=10)).dispatches}
+    ids = set(await fired(storage, clock, 3))
     stranger.execute(f"UPDATE executions SET {spoilt} WHERE id = ?", (str(min(ids)),))  # noqa: S608 - ours
     clock.advance(60)
 
@@ -272,10 +275,7 @@ async def test_a_priority_that_is_none_keeps_nothing_lost_from_being_repeated(
 async def test_an_execution_that_cannot_be_read_keeps_no_other_from_its_end(
     storage: Storage, stranger: sqlite3.Connection, clock: ManualClock, spoilt: str
 ) -> None:
-    for _ in range(5):
-        await storage.jobs.add(a_job())
-    clock.advance(60)
-    ids = [each.execution_id for each in (await storage.ledger.fire(planner, limit=10)).dispatches]
+    ids = await fired(storage, clock, 5)
     attempts = await storage.ledger.claim(ids, worker_id="node")
     stranger.execute(f"UPDATE executions SET {spoilt} WHERE id = ?", (str(ids[2]),))  # noqa: S608 - ours
 
