@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.contracts.steps import an_idle_job, execution, trigger
 from tests.makers import a_job, decided
 from tests.sqlite.next_version import make_next_version
 from tests.sqlite.rows_in_every_state import fill
@@ -16,7 +17,7 @@ from tocsin.adapters.system import ManualClock
 from tocsin.domain.errors import StoreUnavailable
 from tocsin.domain.execution import ExecutionStatus
 from tocsin.domain.job import JobStatus
-from tocsin.domain.lifecycle import pause, resume
+from tocsin.domain.lifecycle import cancel, pause, resume
 from tocsin.ports.storage import Storage
 
 NEWEST = migrate.migrations()[-1].version
@@ -135,6 +136,24 @@ async def test_versions_that_are_damaged_keep_no_other_from_the_way_down(path: P
     assert stored[truth, 3] == {**whole, "deleted": 0, "definition": stored[truth, 1]["definition"]}
     assert stored[list_, 3] == []
     assert stored[none, 3] == {**whole, "definition": None}
+
+
+async def test_what_waits_with_an_end_that_a_stranger_gave_it_is_still_cancelled_with_its_job(
+    path: Path, clock: ManualClock
+) -> None:
+    async with open_sqlite(path, clock) as storage:
+        job = await an_idle_job(storage)
+        [waiting] = await trigger(storage, job, 1)
+    [step] = [step.version for step in migrate.migrations() if step.name == "open_executions"]
+    migrate.down(path, step - 1)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE executions SET completed_at = 1")
+
+    async with open_sqlite(path, clock) as storage:
+        await storage.jobs.change(job.tenant_id, job.id, decided(cancel))
+        row = await execution(storage, waiting.id)
+
+    assert row.status is ExecutionStatus.CANCELLED
 
 
 def test_down_leaves_nothing_of_what_a_step_made(path: Path) -> None:

@@ -199,7 +199,10 @@ WHERE status = 'pending' AND dispatched_at IS NULL AND available_at IS NOT NULL;
 -- Of what was dispatched later than one instant and not later than another, so that neither is walked through. The
 -- patience doubles with each repeat, so that a backlog is no storm of repeats. What was dispatched in the future was so
 -- before the clock was set back. The capability is worded as the domain does.
-SELECT json_group_array(json_array(stale.id, stale.job_id, cast(stale.priority AS INTEGER), stale.dispatched_at)) AS undelivered
+SELECT
+    json_group_array(
+        json_array(stale.id, stale.job_id, cast(stale.priority AS INTEGER), stale.dispatched_at)
+    ) AS undelivered
 FROM (
     SELECT e.id, e.job_id, e.priority, e.dispatched_at
     FROM executions AS e
