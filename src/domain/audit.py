@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Final
 
 from .execution import ExecutionStatus
 from .firing import BEFORE, LOOK_AHEAD, Stretch
@@ -22,7 +23,11 @@ from .ledger import Entry, Fate, FindingKind, JobLedger, LedgerReport, LedgerTot
 from .occurrences import EARLIEST
 from .owed import Owed, Sources
 from .scrutiny import faults
+from .swift import swift
 from .tally import Findings, Made
+
+_LedgerReport: Final = swift(LedgerReport)
+_LedgerTotals: Final = swift(LedgerTotals)
 
 
 def check_ledger(
@@ -84,10 +89,10 @@ class _Audit:
                 self._wait(next_run)
         self._recall()
         problems = [f"version {owed.version.number}: {owed.problem}" for owed in self._owed if owed.problem]
-        return LedgerReport(
+        return _LedgerReport(
             job_id=self._job.id,
             window=self._window,
-            totals=LedgerTotals(fates=dict(self._fates), skipped=dict(self._skipped)),
+            totals=_LedgerTotals(fates=dict(self._fates), skipped=dict(self._skipped)),
             findings=tuple(self._findings.listed),
             findings_count=self._findings.count,
             notes=(*self._history.notes, *problems),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 from .altered import altered
 from .definition import from_document
@@ -15,6 +15,8 @@ from .job import JobDefinition, JobStatus, JobType, ScheduledJob
 from .lifecycle import ONE_TIME_GRACE, TIMING, UNPLANNABLE
 from .plan import JobChange
 from .stored import UnreadableDefinition
+from .swift import swift
+from .version_documents import AS_IT_STANDS
 
 _TIMING: Final = attrgetter(*TIMING)
 _TICK: Final = timedelta(microseconds=1)
@@ -41,6 +43,9 @@ class Version:
     is_lapsed: bool
 
 
+_Version: Final = swift(Version)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
     """The versions of a job in order, what is wrong with their record, and what it cannot tell."""
@@ -57,6 +62,11 @@ class _State:
     definition: JobDefinition
     status: JobStatus
     is_deleted: bool
+
+    @classmethod
+    def of(cls, job: ScheduledJob) -> Self:
+        """Give what a version would record of a job as it stands."""
+        return cls(job.definition, job.status, job.deleted_at is not None)
 
     @property
     def timing(self) -> tuple[object, ...]:
@@ -92,7 +102,7 @@ def read_history(job: ScheduledJob, changes: Sequence[JobChange]) -> History:
     """
     breaks: list[tuple[datetime, str]] = []
     readable = []
-    read = _States()
+    read = _States(job)
     for change in changes:
         try:
             readable.append((change, read.state(change.before), read.state(change.after)))
@@ -118,9 +128,10 @@ def _version(job: ScheduledJob, step: _Step, following: _Step | None) -> Version
         # by one that was given its timing.
         earliest_at -= ONE_TIME_GRACE + _TICK
     is_owed = _is_planned_afresh(change, before, state)
-    return Version(
+    is_own = state.definition is job.definition and state.status is job.status and change.version == job.version
+    return _Version(
         number=change.version,
-        job=altered(job, definition=state.definition, status=state.status, version=change.version),
+        job=job if is_own else altered(job, definition=state.definition, status=state.status, version=change.version),
         changed_at=change.changed_at,
         begins_at=earliest_at if is_owed else change.changed_at,
         earliest_at=earliest_at,
@@ -155,8 +166,8 @@ def _breaks(job: ScheduledJob, steps: Sequence[_Step], *, is_readable: bool) -> 
     if not steps:
         return [*found, (job.updated_at, "no version is recorded")]
     change, _, state = steps[-1]
-    stands = _State(job.definition, job.status, job.deleted_at is not None)
-    if change.version != job.version or (is_readable and stands.timing != state.timing):
+    stands = _State.of(job)
+    if change.version != job.version or (is_readable and stands != state and stands.timing != state.timing):
         text = f"the job stands at version {job.version} and is not as version {change.version} left it"
         found.append((change.changed_at, text))
     return found
@@ -165,20 +176,35 @@ def _breaks(job: ScheduledJob, steps: Sequence[_Step], *, is_readable: bool) -> 
 class _States:
     """Reads what versions record; a definition that several have as one and the same document only once."""
 
-    def __init__(self) -> None:
+    def __init__(self, job: ScheduledJob) -> None:
+        self._job = job
         self._definitions: dict[int, JobDefinition] = {}
 
     def state(self, recorded: Any) -> _State | None:  # noqa: ANN401 - a document as a store has it
-        """Read one document; None stands for what was before the first version."""
+        """
+        Read one document; None stands for what was before the first version.
+
+        Raises:
+            ValueError, TypeError, KeyError, AttributeError: it is none of a version.
+        """
         if recorded is None:
             return None
+        if recorded is AS_IT_STANDS:
+            return self._own_state()
         written = recorded["definition"]
         definition = self._definitions.get(id(written)) or from_document(written)
         self._definitions[id(written)] = definition
         return _State(definition, JobStatus(recorded["status"]), bool(recorded["deleted"]))
 
+    def _own_state(self) -> _State:
+        if isinstance(self._job.definition, UnreadableDefinition):
+            raise TypeError(self._job.definition.problem)
+        return _State.of(self._job)
 
-def names_limit(changes: Sequence[JobChange]) -> bool:
-    """Say whether one of these versions has max_executions, so that it matters how many executions were made."""
+
+def names_limit(job: ScheduledJob, changes: Sequence[JobChange]) -> bool:
+    """Say whether a job or one of its versions has max_executions, so that it matters how many executions were made."""
+    if job.definition.max_executions is not None:
+        return True
     definitions = (change.after.get("definition") for change in changes if isinstance(change.after, dict))
     return any(isinstance(each, dict) and each.get("max_executions") is not None for each in definitions)

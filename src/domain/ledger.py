@@ -75,8 +75,9 @@ class JobLedger:
 
     `versions` are its recorded versions, oldest first and without a gap: from that of the first entry (without an
     entry, from the one in force when the window began) up to the job's own; the payload and metadata of their
-    definitions may be left out. `entries`, by scheduled_at, are the newest one at or before the beginning of the
-    window, all in it, and at least the first one after it, if there are any.
+    definitions may be left out, and the last may have recorded the job `AS_IT_STANDS`. `entries`, by scheduled_at, are
+    the newest one at or before the beginning of the window, all in it, and at least the first one after it, if there
+    are any.
 
     `made_before` counts the entries that were not skipped and lie before the first given, None if nobody counted;
     `made_after` those after the last. They matter only to a job with max_executions.

@@ -13,9 +13,11 @@ from tests.makers import START, a_failure, a_job, a_success, an_event_job, decid
 from tocsin.adapters.system import ManualClock
 from tocsin.domain.attempt import hand_back
 from tocsin.domain.errors import JobNotFound
+from tocsin.domain.history import History, read_history
 from tocsin.domain.job import JobType, MisfirePolicy, OverlapPolicy, ScheduledJob
 from tocsin.domain.ledger import Entry, JobLedger, Window
 from tocsin.domain.lifecycle import cancel, delete, pause, resume, update
+from tocsin.domain.plan import recorded
 from tocsin.ports.storage import Storage
 
 MINUTE = timedelta(minutes=1)
@@ -145,18 +147,43 @@ async def test_without_an_entry_versions_are_those_from_the_one_in_force_on(
 async def test_a_definition_keeps_all_that_says_when_it_fires(storage: Storage) -> None:
     bounds = {"start_date": START, "end_date": EVER, "max_executions": 7, "type": JobType.RECURRING}
     job = await storage.jobs.add(minutely(payload={"a": 1}, metadata={"b": 2}, timezone="Europe/Berlin", **bounds))
+    await storage.jobs.change(TENANT, job.id, decided(pause))
 
-    [change] = (await recent(storage, START))[job.id].versions
+    change, _ = (await recent(storage, START - MINUTE))[job.id].versions
 
     assert isinstance(change.after, dict)
     definition = change.after["definition"]
     assert isinstance(definition, dict)
     names = ("type", "schedule", "timezone", "max_executions", "end_date", "start_date")
-    [recorded] = await versions_of(storage, TENANT, job.id)
-    assert isinstance(recorded.after, dict)
-    whole = recorded.after["definition"]
+    first, _ = await versions_of(storage, TENANT, job.id)
+    assert isinstance(first.after, dict)
+    whole = first.after["definition"]
     assert isinstance(whole, dict)
     assert [definition[name] for name in names] == [whole[name] for name in names]
+
+
+async def test_what_a_job_stands_by_reads_the_same_whether_or_not_the_store_has_read_it(
+    storage: Storage, clock: ManualClock
+) -> None:
+    job = await storage.jobs.add(minutely(payload={"ä": '"'}, metadata={"b": "\\"}))
+    rarer = replace(job.definition, schedule="PT5M")
+
+    for change in (None, decided(update, rarer), decided(pause), decided(delete)):
+        if change is not None:
+            clock.advance(1)
+            await storage.jobs.change(TENANT, job.id, change)
+        ledger = (await recent(storage, START - MINUTE))[job.id]
+        *earlier, latest = ledger.versions
+        whole = [*earlier, replace(latest, after=recorded(ledger.job))]
+        assert _owing(read_history(ledger.job, ledger.versions)) == _owing(read_history(ledger.job, whole))
+        assert not read_history(ledger.job, ledger.versions).breaks
+
+
+def _owing(history: History) -> list[tuple[object, ...]]:
+    return [
+        (version.number, version.job.definition.schedule, version.begins_at, version.ends_at, version.fires)
+        for version in history.versions
+    ]
 
 
 async def test_only_jobs_that_may_have_fired_are_recent(storage: Storage, clock: ManualClock) -> None:

@@ -44,7 +44,7 @@ def stretch(database: MemoryDatabase, job: ScheduledJob, window: Window, limit: 
     every = _entries(database, job.id, window.after)
     entries, until = cut(every, window, limit)
     versions = _versions(database, job.id, entries, window.after)
-    counts = _made_around(database, job.id, entries) if names_limit(versions) else {}
+    counts = _made_around(database, job.id, entries) if names_limit(job, versions) else {}
     ledger = JobLedger(job=job, versions=versions, entries=entries, **counts)
     return LedgerStretch(ledger=ledger, until=until, now=database.now())
 

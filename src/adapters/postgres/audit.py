@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from ...domain.job import ScheduledJob
 from ...domain.ledger import Entry, JobLedger, Window, cut
 from ...domain.plan import JobChange
 from ...domain.stored import shared_definition
+from ...domain.swift import placed
 from ...ports.ledger import RecentLedgers
 from ...ports.stores import LedgerStretch
 from .job_rows import changes_of, job_of
@@ -25,6 +27,19 @@ from .transaction import Row, Transaction
 _AUDIT: Final = statements("audit")
 _JOBS: Final = statements("jobs")
 _FIRST: Final = UUID(int=0)
+_ENTRY: Final = (
+    "id",
+    "job_version",
+    "scheduled_at",
+    "created_at",
+    "first_start",
+    "skip_reason",
+    "covers_until",
+    "covers_count",
+)
+_READ_ENTRY: Final = itemgetter(*_ENTRY)
+_entry: Final = placed(Entry, "status", *_ENTRY)
+_STATUSES: Final = MappingProxyType({status.value: status for status in ExecutionStatus})
 
 
 async def recent_ledgers(transaction: Transaction, since: datetime, limit: int, after: UUID | None) -> RecentLedgers:
@@ -57,7 +72,8 @@ async def stretch(transaction: Transaction, job: ScheduledJob, window: Window, l
     read = (await _entries(transaction, [job.id], window.after, limit + 2))[job.id]
     entries, until = cut(read, window, limit)
     versions = (await _versions(transaction, {job.id: entries}, window.after))[job.id]
-    made_before, made_after = await _made_around(transaction, job.id, entries) if names_limit(versions) else (None, 0)
+    is_limited = names_limit(job, versions)
+    made_before, made_after = await _made_around(transaction, job.id, entries) if is_limited else (None, 0)
     ledger = JobLedger(job=job, versions=versions, entries=entries, made_before=made_before, made_after=made_after)
     return LedgerStretch(ledger=ledger, until=until, now=transaction.now)
 
@@ -90,14 +106,4 @@ async def _made_around(transaction: Transaction, job_id: UUID, entries: Sequence
 
 
 def _entry_of(row: Row) -> Entry:
-    return Entry(
-        id=row["id"],
-        job_version=row["job_version"],
-        status=ExecutionStatus(row["status"]),
-        scheduled_at=row["scheduled_at"],
-        created_at=row["created_at"],
-        first_start=row["first_start"],
-        skip_reason=row["skip_reason"],
-        covers_until=row["covers_until"],
-        covers_count=row["covers_count"],
-    )
+    return _entry(_STATUSES[row["status"]], *_READ_ENTRY(row))

@@ -13,11 +13,11 @@ from ...domain.counters import JobCounters
 from ...domain.definition import document
 from ...domain.execution import ExecutionStatus
 from ...domain.job import JobDefinition, JobStatus, ScheduledJob
-from ...domain.json import encoded
+from ...domain.json import document_of, encoded
 from ...domain.plan import JobChange
 from ...domain.swift import placed
 from ...domain.trace import TraceContext, read_trace_context
-from ...domain.version_documents import Definitions, kept_of
+from ...domain.version_documents import AS_IT_STANDS, Definitions, kept_of
 from .transaction import Parameters, Row
 
 _CONVERTED: Final = ("definition", "status", "outcome", "created_in", "counters")
@@ -25,6 +25,9 @@ _AS_THEY_ARE: Final = [field.name for field in fields(ScheduledJob) if field.nam
 _COUNTS: Final = [field.name for field in fields(JobCounters)]
 _READ: Final = itemgetter(*_AS_THEY_ARE)
 _READ_COUNTERS: Final = itemgetter(*_COUNTS)
+_CHANGED: Final = ("job_id", "tenant_id", "version", "changed_at", "changed_by", "reason")
+_READ_CHANGE: Final = itemgetter(*_CHANGED)
+_change: Final = placed(JobChange, "before", "after", *_CHANGED)
 _job: Final = placed(ScheduledJob, *_CONVERTED, *_AS_THEY_ARE)
 _counters: Final = placed(JobCounters, *_COUNTS)
 _STATUSES: Final = MappingProxyType({status.value: status for status in JobStatus})
@@ -147,24 +150,16 @@ def change_row(change: JobChange) -> Parameters:
 
 
 def changes_of(rows: Iterable[Row]) -> list[JobChange]:
-    """Read versions of one job, oldest first; that one has its `definition` with it if its own documents do not."""
+    """
+    Read versions of one job, oldest first; that one has its `definition` with it if its own documents do not.
+
+    An `after` that is null is how the job stands.
+    """
     changes: list[JobChange] = []
     definitions = Definitions()
     for row in rows:
         if row["definition"] is not None:
             definitions.know(json.loads(row["definition"]))
-        before = None if row["before"] is None else json.loads(row["before"])
-        before, after = definitions.whole(before, json.loads(row["after"]))
-        changes.append(
-            JobChange(
-                job_id=row["job_id"],
-                tenant_id=row["tenant_id"],
-                version=row["version"],
-                changed_at=row["changed_at"],
-                changed_by=row["changed_by"],
-                reason=row["reason"],
-                before=before,
-                after=after,
-            )
-        )
+        after = AS_IT_STANDS if row["after"] is None else json.loads(row["after"])
+        changes.append(_change(*definitions.whole(document_of(row["before"]), after), *_READ_CHANGE(row)))
     return changes

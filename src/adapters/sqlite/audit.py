@@ -85,7 +85,7 @@ def stretch(transaction: Transaction, job: ScheduledJob, window: Window, limit: 
     read = _entries(transaction, [job.id], window.after, limit + 2)[job.id]
     entries, until = cut(read, window, limit)
     versions = _versions(transaction, {job.id: entries}, window.after)[job.id]
-    made_before, made_after = _made_around(transaction, job.id, entries) if names_limit(versions) else (None, 0)
+    made_before, made_after = _made_around(transaction, job.id, entries) if names_limit(job, versions) else (None, 0)
     ledger = JobLedger(job=job, versions=versions, entries=entries, made_before=made_before, made_after=made_after)
     return LedgerStretch(ledger=ledger, until=until, now=transaction.now)
 

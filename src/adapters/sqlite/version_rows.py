@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import Final
 from uuid import UUID
 
-from ...domain.json import encoded
+from ...domain.json import document_of, encoded
 from ...domain.plan import JobChange
-from ...domain.version_documents import Definitions, kept_of
+from ...domain.swift import swift
+from ...domain.version_documents import AS_IT_STANDS, Definitions, kept_of
 from .instants import from_micros, to_micros
 from .transaction import Parameters, Row
+
+_JobChange: Final = swift(JobChange)
 
 
 def change_row(change: JobChange) -> Parameters:
@@ -32,17 +36,18 @@ def changes_of(job_id: UUID, rows: Iterable[Row]) -> list[JobChange]:
     """
     Read versions of a job, oldest first.
 
-    The oldest has as its `basis` what the last version with a definition recorded, if it has none itself.
+    The oldest has as its `basis` what the last version with a definition recorded, if it has none itself. An `after`
+    that is null is how the job stands.
     """
     changes: list[JobChange] = []
     definitions = Definitions()
     for row in rows:
         if row["basis"] is not None:
             definitions.know(json.loads(row["basis"])["definition"])
-        before = None if row["before"] is None else json.loads(row["before"])
-        before, after = definitions.whole(before, json.loads(row["after"]))
+        after = AS_IT_STANDS if row["after"] is None else json.loads(row["after"])
+        before, after = definitions.whole(document_of(row["before"]), after)
         changes.append(
-            JobChange(
+            _JobChange(
                 job_id=job_id,
                 tenant_id=row["tenant_id"],
                 version=row["version"],

@@ -37,7 +37,8 @@ LIMIT :limit;
 -- name: versions_since
 -- For each [job, version], that version and the later ones; for [job, null] from the one in force at an instant on.
 -- What a job works with says nothing about when it fires. A version that did not change the definition does not repeat
--- it; the oldest of a job is told what the last one with a definition recorded.
+-- it; the oldest of a job is told what the last one with a definition recorded. What the job stands by, word for word as
+-- a version is written, is left out: that is nearly all.
 WITH wanted AS MATERIALIZED (
     SELECT
         floors.key AS place,
@@ -51,15 +52,27 @@ WITH wanted AS MATERIALIZED (
             0
         ) AS version
     FROM json_each(:floors) AS floors
+),
+
+recorded AS (
+    SELECT
+        wanted.place,
+        wanted.version AS oldest,
+        v.*,
+        v.version = j.version AND v.after = '{"definition":' || j.definition || ',"status":"' || j.status || '","deleted":'
+        || CASE WHEN j.deleted_at IS NULL THEN 'false}' ELSE 'true}' END AS is_own
+    FROM wanted
+    CROSS JOIN jobs AS j ON j.id = wanted.job_id
+    CROSS JOIN job_versions AS v ON v.job_id = wanted.job_id AND v.version >= wanted.version
 )
 
 SELECT
     v.job_id, v.tenant_id, v.version, v.changed_at, v.changed_by, v.reason,
     json_remove(v.before, '$.definition.payload', '$.definition.metadata') AS before,
-    json_remove(v.after, '$.definition.payload', '$.definition.metadata') AS after,
-    CASE WHEN json_type(v.after, '$.definition') IS NULL AND NOT EXISTS (
+    CASE WHEN NOT v.is_own THEN json_remove(v.after, '$.definition.payload', '$.definition.metadata') END AS after,
+    CASE WHEN NOT v.is_own AND json_type(v.after, '$.definition') IS NULL AND NOT EXISTS (
         SELECT 1 FROM job_versions AS o
-        WHERE o.job_id = v.job_id AND o.version >= wanted.version AND o.version < v.version
+        WHERE o.job_id = v.job_id AND o.version >= v.oldest AND o.version < v.version
     )
         THEN (
             SELECT json_remove(b.after, '$.definition.payload', '$.definition.metadata') FROM job_versions AS b
@@ -68,9 +81,8 @@ SELECT
             LIMIT 1
         )
     END AS basis
-FROM wanted
-CROSS JOIN job_versions AS v ON v.job_id = wanted.job_id AND v.version >= wanted.version
-ORDER BY wanted.place, v.version;
+FROM recorded AS v
+ORDER BY v.place, v.version;
 
 -- name: made_around
 -- How many executions count towards max_executions on either side of what is read.

@@ -1,0 +1,67 @@
+"""What a job stands by word for word is not read again, and nothing else passes for it."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.contracts.steps import TENANT
+from tests.makers import START, a_job, decided
+from tocsin.domain.history import read_history
+from tocsin.domain.job import JobType
+from tocsin.domain.ledger import JobLedger
+from tocsin.domain.lifecycle import delete, update
+from tocsin.domain.version_documents import AS_IT_STANDS
+from tocsin.ports.storage import Storage
+
+
+async def _only_ledger(storage: Storage) -> JobLedger:
+    [ledger] = (await storage.ledger.recent_ledgers(since=START - timedelta(minutes=1), limit=2)).ledgers
+    return ledger
+
+
+async def test_what_was_written_last_is_what_the_job_stands_by(storage: Storage) -> None:
+    job = await storage.jobs.add(a_job(payload={"ä": ['"', "\\", 1.5]}, metadata={}))
+    created = await _only_ledger(storage)
+    renamed = replace(job.definition, name="another")
+    await storage.jobs.change(TENANT, job.id, decided(update, renamed))
+    updated = await _only_ledger(storage)
+
+    assert [change.after is AS_IT_STANDS for change in created.versions] == [True]
+    assert [change.after is AS_IT_STANDS for change in updated.versions] == [False, True]
+
+
+async def test_what_left_the_definition_alone_is_read(storage: Storage) -> None:
+    job = await storage.jobs.add(a_job())
+    await storage.jobs.change(TENANT, job.id, decided(delete))
+
+    ledger = await _only_ledger(storage)
+
+    assert not any(change.after is AS_IT_STANDS for change in ledger.versions)
+    assert not read_history(ledger.job, ledger.versions).breaks
+
+
+@pytest.mark.parametrize(
+    "tampering",
+    [
+        """UPDATE jobs SET definition = replace(definition, '* * * * *', '*/5 * * * *')""",
+        """UPDATE jobs SET status = 'paused', next_run = NULL""",
+        "UPDATE jobs SET deleted_at = updated_at",
+        "UPDATE jobs SET version = 2",
+        """UPDATE job_versions SET after = replace(after, '* * * * *', '*/5 * * * *')""",
+        "UPDATE job_versions SET after = '{}'",
+        "UPDATE job_versions SET after = 'null'",
+    ],
+)
+async def test_what_a_stranger_makes_of_either_is_found(
+    storage: Storage, stranger: sqlite3.Connection, tampering: str
+) -> None:
+    await storage.jobs.add(a_job(type=JobType.CRON, schedule="* * * * *"))
+    stranger.execute(tampering)
+
+    ledger = await _only_ledger(storage)
+
+    assert read_history(ledger.job, ledger.versions).breaks
