@@ -108,9 +108,11 @@ def _numbers(definition: JobDefinition) -> Iterator[FieldError]:
         value = getattr(definition, name)
         if value is None and name in _OPTIONAL:
             continue
-        if not isinstance(value, int) or not lowest <= value <= highest:
+        # A truth value is an integer to Python, and none to whoever reads the stored definition.
+        if not isinstance(value, int) or isinstance(value, bool) or not lowest <= value <= highest:
             yield FieldError(name, f"must be between {lowest} and {highest}")
-    if not isinstance(definition.retry_jitter, int | float) or not 0 <= definition.retry_jitter <= 1:
+    jitter = definition.retry_jitter
+    if not isinstance(jitter, int | float) or isinstance(jitter, bool) or not 0 <= jitter <= 1:
         yield FieldError("retry_jitter", "must be between 0 and 1")
 
 

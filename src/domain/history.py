@@ -128,10 +128,10 @@ def _version(job: ScheduledJob, step: _Step, following: _Step | None) -> Version
         # by one that was given its timing.
         earliest_at -= ONE_TIME_GRACE + _TICK
     is_owed = _is_planned_afresh(change, before, state)
-    is_own = state.definition is job.definition and state.status is job.status and change.version == job.version
+    stands = state.definition is job.definition and state.status is job.status and change.version == job.version
     return _Version(
         number=change.version,
-        job=job if is_own else altered(job, definition=state.definition, status=state.status, version=change.version),
+        job=job if stands else altered(job, definition=state.definition, status=state.status, version=change.version),
         changed_at=change.changed_at,
         begins_at=earliest_at if is_owed else change.changed_at,
         earliest_at=earliest_at,
@@ -190,16 +190,22 @@ class _States:
         if recorded is None:
             return None
         if recorded is AS_IT_STANDS:
-            return self._own_state()
+            return replace(_State.of(self._job), definition=self._own_definition())
         written = recorded["definition"]
-        definition = self._definitions.get(id(written)) or from_document(written)
-        self._definitions[id(written)] = definition
+        if written is AS_IT_STANDS:
+            definition = self._own_definition()
+        else:
+            definition = self._definitions.get(id(written)) or from_document(written)
+            self._definitions[id(written)] = definition
         return _State(definition, JobStatus(recorded["status"]), bool(recorded["deleted"]))
 
-    def _own_state(self) -> _State:
-        if isinstance(self._job.definition, UnreadableDefinition):
-            raise TypeError(self._job.definition.problem)
-        return _State.of(self._job)
+    def _own_definition(self) -> JobDefinition:
+        definition = self._job.definition
+        if not isinstance(definition, UnreadableDefinition):
+            return definition
+        if definition.unsound is None:
+            raise TypeError(definition.problem)
+        return definition.unsound
 
 
 def names_limit(job: ScheduledJob, changes: Sequence[JobChange]) -> bool:

@@ -139,7 +139,11 @@ def first_version(job: ScheduledJob) -> JobChange:
 
 
 def recorded(job: ScheduledJob) -> Json:
-    """Write what a version records: the whole definition, the status and whether the job is deleted."""
+    """
+    Write what a version records: the whole definition, the status and whether the job is deleted.
+
+    `versions_since` of the stores compares this, in this order, with the job (`version_documents.AS_IT_STANDS`).
+    """
     return _recorded(job, document(job.definition))
 
 

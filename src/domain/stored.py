@@ -27,15 +27,22 @@ _OPTIONAL: Final = frozenset(field.name for field in fields(JobDefinition) if fi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadableDefinition(JobDefinition):
-    """Stands in for a definition that cannot be read, so that its job can be seen, failed, cancelled and deleted."""
+    """
+    Stands in for a definition that cannot be read, so that its job can be seen, failed, cancelled and deleted.
+
+    `unsound` is what it says where that could be read, though nobody can work with it: as a version records it.
+    """
 
     problem: str
+    unsound: JobDefinition | None = None
 
 
 def own_definition(text: str) -> JobDefinition:
     """Read a definition for somebody who may do with its documents as they like."""
+    unsound = None
     try:
-        return _sound(from_document(json.loads(text)))
+        unsound = from_document(json.loads(text))
+        return _sound(unsound)
     # A row that somebody else wrote may lack anything and hold anything: each of these says that it does.
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         reason = clean_text(f"{type(error).__name__}: {error}", limit=_LONGEST_PROBLEM)
@@ -46,6 +53,7 @@ def own_definition(text: str) -> JobDefinition:
             handler_name="unreadable",
             description=problem,
             problem=problem,
+            unsound=unsound,
         )
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from .json import Json
 from .plan import JobChange
 
-AS_IT_STANDS: Final[Json] = {}
+AS_IT_STANDS: Final[Json] = MappingProxyType({})
 """
 In place of what a version recorded of its job: this very object, where the job stands so word for word.
 
-Nearly every job does, and to compare two texts is a small part of what it takes to read one.
+Most jobs do, and to compare two texts is a small part of what it takes to read one.
 """
 
 
@@ -39,10 +40,10 @@ class Definitions:
         self._latest = definition
 
     def whole(self, before: Json, after: Json) -> tuple[Json, Json]:
-        """Give `before` and `after` as they were recorded."""
+        """Give `before` and `after` as they were recorded; what is `AS_IT_STANDS` stays so."""
         if after is AS_IT_STANDS:
-            return before, after
-        if isinstance(after, Mapping) and "definition" in after:
+            self.know(AS_IT_STANDS)
+        elif isinstance(after, Mapping) and "definition" in after:
             self.know(after["definition"])
         elif isinstance(before, Mapping) and isinstance(after, Mapping):
             return {"definition": self._latest, **before}, {"definition": self._latest, **after}

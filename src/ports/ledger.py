@@ -261,7 +261,8 @@ class Ledger(Protocol):
           `started_at` is that of the first past attempt if there is one, even if that is null, else the row's own;
         - `versions`: ascending, from the lowest `job_version` among those entries on; without entries from the highest
           version whose `changed_at <= since`, else from the first. Payload and metadata of their definitions may be
-          left out (`before` and `after`, under `definition`);
+          left out (`before` and `after`, under `definition`), and `after` be `AS_IT_STANDS` where it is, word for word,
+          what would be recorded of the job now;
         - `made_before` None and `made_after` 0: everything later is in `entries`.
 
         What is damaged at rest may make it raise anything; `recent_jobs` then tells which jobs are concerned.

@@ -128,9 +128,9 @@ class JobStore(Protocol):
         the window, the stretch ends with the last one given: its `until` is that one's scheduled_at, else the
         window's. Versions are those of `Ledger.recent_ledgers`.
 
-        If the definition of one of these versions has max_executions, `made_before` and `made_after` count the
-        executions of origin `schedule` that were not skipped, with a scheduled_at less than that of the first entry
-        and greater than that of the last one; both 0 without entries. Else nobody counts: None and 0.
+        If the definition of the job or of one of these versions has max_executions, `made_before` and `made_after`
+        count the executions of origin `schedule` that were not skipped, with a scheduled_at less than that of the first
+        entry and greater than that of the last one; both 0 without entries. Else nobody counts: None and 0.
         """
 
 

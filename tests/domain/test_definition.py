@@ -129,6 +129,11 @@ def test_only_what_is_optional_may_be_null(field: str) -> None:
     assert offending(a_definition(**{field: None})) == ([] if field in optional else [field])
 
 
+@pytest.mark.parametrize("field", [*INTEGER_BOUNDS, "retry_jitter"])
+def test_a_truth_value_is_no_number(field: str) -> None:
+    assert field in offending(a_definition(**{field: True}))
+
+
 @pytest.mark.parametrize(
     ("jitter", "fields"), [(0, []), (1.0, []), (-0.01, ["retry_jitter"]), (1.01, ["retry_jitter"])]
 )

@@ -153,13 +153,13 @@ def changes_of(rows: Iterable[Row]) -> list[JobChange]:
     """
     Read versions of one job, oldest first; that one has its `definition` with it if its own documents do not.
 
-    An `after` that is null is how the job stands.
+    Where it `stands`, its `after` is how the job does.
     """
     changes: list[JobChange] = []
     definitions = Definitions()
     for row in rows:
         if row["definition"] is not None:
             definitions.know(json.loads(row["definition"]))
-        after = AS_IT_STANDS if row["after"] is None else json.loads(row["after"])
+        after = AS_IT_STANDS if row["stands"] else json.loads(row["after"])
         changes.append(_change(*definitions.whole(document_of(row["before"]), after), *_READ_CHANGE(row)))
     return changes

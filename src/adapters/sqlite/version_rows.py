@@ -36,15 +36,15 @@ def changes_of(job_id: UUID, rows: Iterable[Row]) -> list[JobChange]:
     """
     Read versions of a job, oldest first.
 
-    The oldest has as its `basis` what the last version with a definition recorded, if it has none itself. An `after`
-    that is null is how the job stands.
+    The oldest has as its `basis` what the last version with a definition recorded, if it has none itself. Where one
+    `stands`, its `after` is how the job does.
     """
     changes: list[JobChange] = []
     definitions = Definitions()
     for row in rows:
         if row["basis"] is not None:
             definitions.know(json.loads(row["basis"])["definition"])
-        after = AS_IT_STANDS if row["after"] is None else json.loads(row["after"])
+        after = AS_IT_STANDS if row["stands"] else json.loads(row["after"])
         before, after = definitions.whole(document_of(row["before"]), after)
         changes.append(
             _JobChange(

@@ -31,12 +31,13 @@ LIMIT :limit;
 -- For each job with a version, that version and the later ones; without one, from the one in force at an instant on.
 -- What a job works with says nothing about when it fires. A version that did not change the definition does not repeat
 -- it; the oldest of a job is told it. What the job stands by, word for word as a version is written, is left out: that
--- is nearly all, and to take a document apart costs ten times as much as to compare it.
+-- is most of all, and to take a document apart costs ten times as much as to compare it.
 SELECT
     v.job_id, v.tenant_id, v.version, v.changed_at, v.changed_by, v.reason,
     v.before::jsonb #- '{definition,payload}' #- '{definition,metadata}' AS before,
-    CASE WHEN NOT v.is_own THEN v.after::jsonb #- '{definition,payload}' #- '{definition,metadata}' END AS after,
-    CASE WHEN NOT v.is_own AND v.version = first.version AND v.after -> 'definition' IS NULL
+    v.stands,
+    CASE WHEN NOT v.stands THEN v.after::jsonb #- '{definition,payload}' #- '{definition,metadata}' END AS after,
+    CASE WHEN NOT v.stands AND v.version = first.version AND v.after -> 'definition' IS NULL
         THEN (
             SELECT b.after::jsonb #- '{definition,payload}' #- '{definition,metadata}' -> 'definition'
             FROM job_versions AS b
@@ -64,7 +65,7 @@ CROSS JOIN LATERAL (
         r.version = j.version AND r.after::text = concat(
             '{"definition":', j.definition, ',"status":"', j.status, '","deleted":',
             CASE WHEN j.deleted_at IS NULL THEN 'false' ELSE 'true' END, '}'
-        ) AS is_own
+        ) AS stands
     FROM job_versions AS r
     JOIN jobs AS j ON j.id = wanted.job_id
     WHERE r.job_id = wanted.job_id AND r.version >= first.version

@@ -232,6 +232,7 @@ page AS (
 SELECT
     everything.total,
     page.*,
+    false AS stands,
     CASE WHEN page.version = (SELECT min(version) FROM page) AND page.after -> 'definition' IS NULL
         THEN (
             SELECT b.after -> 'definition'

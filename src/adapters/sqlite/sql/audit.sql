@@ -38,7 +38,7 @@ LIMIT :limit;
 -- For each [job, version], that version and the later ones; for [job, null] from the one in force at an instant on.
 -- What a job works with says nothing about when it fires. A version that did not change the definition does not repeat
 -- it; the oldest of a job is told what the last one with a definition recorded. What the job stands by, word for word as
--- a version is written, is left out: that is nearly all.
+-- a version is written, is left out: that is most of all.
 WITH wanted AS MATERIALIZED (
     SELECT
         floors.key AS place,
@@ -60,7 +60,7 @@ recorded AS (
         wanted.version AS oldest,
         v.*,
         v.version = j.version AND v.after = '{"definition":' || j.definition || ',"status":"' || j.status || '","deleted":'
-        || CASE WHEN j.deleted_at IS NULL THEN 'false}' ELSE 'true}' END AS is_own
+        || CASE WHEN j.deleted_at IS NULL THEN 'false}' ELSE 'true}' END AS stands
     FROM wanted
     CROSS JOIN jobs AS j ON j.id = wanted.job_id
     CROSS JOIN job_versions AS v ON v.job_id = wanted.job_id AND v.version >= wanted.version
@@ -69,8 +69,9 @@ recorded AS (
 SELECT
     v.job_id, v.tenant_id, v.version, v.changed_at, v.changed_by, v.reason,
     json_remove(v.before, '$.definition.payload', '$.definition.metadata') AS before,
-    CASE WHEN NOT v.is_own THEN json_remove(v.after, '$.definition.payload', '$.definition.metadata') END AS after,
-    CASE WHEN NOT v.is_own AND json_type(v.after, '$.definition') IS NULL AND NOT EXISTS (
+    v.stands,
+    CASE WHEN NOT v.stands THEN json_remove(v.after, '$.definition.payload', '$.definition.metadata') END AS after,
+    CASE WHEN NOT v.stands AND json_type(v.after, '$.definition') IS NULL AND NOT EXISTS (
         SELECT 1 FROM job_versions AS o
         WHERE o.job_id = v.job_id AND o.version >= v.oldest AND o.version < v.version
     )

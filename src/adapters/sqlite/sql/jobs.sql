@@ -112,6 +112,7 @@ WITH page AS MATERIALIZED (
 
 SELECT
     v.job_id, v.tenant_id, v.version, v.changed_at, v.changed_by, v.reason, v.before, v.after,
+    false AS stands,
     CASE WHEN v.version = (SELECT min(version) FROM page) AND json_type(v.after, '$.definition') IS NULL
         THEN (
             SELECT b.after FROM job_versions AS b
