@@ -95,13 +95,7 @@ SELECT
     j.*, c.executions_count, c.success_count, c.failure_count, c.consecutive_failures, c.duration_total_ms,
     c.scheduled_count, c.slots_taken, c.waiting, c.live
 FROM unnest(:ids::uuid[]) WITH ORDINALITY AS wanted (id, place)
-CROSS JOIN LATERAL (
-    SELECT
-        -- with: stored_job
-    FROM jobs
-    WHERE id = wanted.id
-    OFFSET 0
-) AS j
+CROSS JOIN LATERAL (SELECT * FROM jobs WHERE id = wanted.id OFFSET 0) AS j
 CROSS JOIN LATERAL (SELECT * FROM job_counters WHERE job_id = wanted.id OFFSET 0) AS c
 ORDER BY wanted.place;
 
