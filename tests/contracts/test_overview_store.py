@@ -107,5 +107,6 @@ async def test_a_month_of_too_much_is_told_from_a_sample_and_says_so(storage: St
 
     assert (exact.share, exact.outcomes[0], exact.outcomes[1:]) == (1, {"success": 300}, [{}] * 30)
     assert 0 < sample.share <= 1
-    assert 100 < sample.outcomes[0][ExecutionStatus.SUCCESS] < 900
+    # No more than if the sample had happened to hold all of them.
+    assert 100 < sample.outcomes[0][ExecutionStatus.SUCCESS] <= 300 / sample.share + 1
     assert (nobodys.share, nobodys.outcomes) == (1, [{}] * 31)

@@ -185,22 +185,24 @@ async def _fire(assembly: Assembly, clock: ManualClock, *, until: datetime) -> N
 async def _next_due(assembly: Assembly) -> datetime:
     soonest = JobFilter(limit=1, sort_by=SortBy.NEXT_RUN, sort_order=SortOrder.ASC)
     [job] = (await assembly.scheduler.list_jobs(soonest)).items
-    retries = [execution.next_retry_at for execution in await _unended(assembly) if execution.next_retry_at]
-    due = [instant for instant in (job.next_run, *retries) if instant is not None]
-    return min(due)
+    waiting = [_goes_on_at(execution) for execution in await _unended(assembly)]
+    return min(waiting if job.next_run is None else [job.next_run, *waiting])
 
 
 async def _settled(assembly: Assembly, clock: ManualClock) -> None:
-    """Wait until what is due has been fired and has ended, or waits for a retry."""
+    """Wait until what is due has been fired and has ended, or waits for a retry, or for its time if it fired ahead."""
     while True:
         due = (await assembly.scheduler.list_jobs(JobFilter(next_run_before=clock.now(), limit=1))).items
         # Asked second, so that what is fired between the two questions is seen.
         unended = await _unended(assembly)
-        retries = [each.next_retry_at for each in unended]
-        if not due and all(at is not None and at > clock.now() for at in retries):
+        if not due and all(_goes_on_at(each) > clock.now() for each in unended):
             return
         for loop in ("timer", "sweeper", "executor", "finisher"):
             assembly.node.wake(loop)
+
+
+def _goes_on_at(execution: JobExecution) -> datetime:
+    return execution.next_retry_at or execution.scheduled_at
 
 
 async def _unended(assembly: Assembly) -> Sequence[JobExecution]:
